@@ -15,7 +15,7 @@ C, ETA = 1.0, 0.9
 
 def race(scale: Scale, gamma: float) -> Race:
     """Set up one pass each; both must make the same mistakes and updates."""
-    rows = data.scanned_digits().first(scale.of(7291, 1000))
+    rows = data.scanned_digits().first(scale.of(7291, 500))
 
     def learn() -> Any:
         made = KernelSCW1(kernel="rbf", gamma=gamma, C=C, eta=ETA, fit_intercept=False, shuffle=False)

@@ -6,6 +6,7 @@ processor. It does not know AVX-512, so that both sides use the loops that they 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -17,7 +18,6 @@ from typing import NamedTuple
 
 from speed.comparisons import comparisons
 from speed.counters import COUNTERS, Counter
-from speed.data import ROOT
 from speed.harness import Comparison, Scale, Side, Unavailable, threads
 
 #: Both sides' instructions, by the name of the comparison.
@@ -50,7 +50,7 @@ def count(entries: list[Comparison]) -> Counted:
 def _run(command: list[str], names: list[str]) -> Iterator[tuple[str, tuple[int, int]]]:
     """Start the process that counts; yield what it reports, and tell how far it is."""
     # The order of a set of strings, and with it the number of instructions, depends on the seed of their hashes.
-    environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT / "benchmarks")}
+    environment = os.environ | {"PYTHONHASHSEED": "0"}
     with subprocess.Popen([*command, *names], stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -65,9 +65,14 @@ def _side(side: Side, counter: Counter) -> int:
     """Count the second run: the first one loads modules and fills caches."""
     with threads(side.threads):
         side.run()
+        # The garbage collector visits all objects of the process, whoever made them.
+        gc.collect()
+        gc.disable()
         counter.start()
         side.run()
-        return counter.stop()
+        count = counter.stop()
+        gc.enable()
+    return count
 
 
 def main() -> None:

@@ -68,11 +68,12 @@ def _side(side: Side, counter: Counter) -> int:
         # The garbage collector visits all objects of the process, whoever made them.
         gc.collect()
         gc.disable()
-        counter.start()
-        side.run()
-        count = counter.stop()
-        gc.enable()
-    return count
+        try:
+            counter.start()
+            side.run()
+            return counter.stop()
+        finally:
+            gc.enable()
 
 
 def main() -> None:

@@ -4,6 +4,7 @@
 
 #include "core/model.hpp"
 #include "core/rows.hpp"
+#include "core/staged_rows.hpp"
 #include "core/vector.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
@@ -146,7 +147,9 @@ struct PerFeature {
             return Look{at[0] * x, x * x};
         };
         Look total;
-        if constexpr (kVariances && !kSharesLines && !Row::kSparse)
+        if constexpr (IsStaged<Row>)
+            total = kVariances ? row.sum_pairs() : row.sum_weights();
+        else if constexpr (kVariances && !kSharesLines && !Row::kSparse)
             total = sum_pairs(row, entries);
         else
             total = row.sum(term);
@@ -171,20 +174,30 @@ struct PerFeature {
         double *entries = model.entries, *lag = model.lag;
         const double lag_rate = model.lag_rate();
         double gained = 0.0;
-        const auto move_one = [=, &gained](std::int64_t i, double x) {
-            double* at = entries + kStride * i;
+        const auto move_at = [=, &gained](double* at, double x) {
             const double before = at[0];
             move_feature(at[0], at[kEntries - 1], x);
             if constexpr (kNorm) gained += gain(before, at[0]);
-            if constexpr (kAveraged) lag[i] += lag_rate * (at[0] - before);
+            if constexpr (kAveraged) lag[(at - entries) / kStride] += lag_rate * (at[0] - before);
         };
+        const auto move_one = [=](std::int64_t i, double x) { move_at(entries + kStride * i, x); };
         if constexpr (kNorm || kAveraged || !kVariances || (kSharesLines && !Row::kSparse)) {
-            row.each(move_one);
+            if constexpr (IsStaged<Row>)
+                row.each_at(move_at);
+            else
+                row.each(move_one);
         } else {
             const FeatureStep<Vector> move_features(
                 {all(terms.rate), all(terms.scale), all(terms.kv), all(terms.v), all(terms.least)});
-            if constexpr (Row::kSparse) {
-                // A register of features shares one division.
+            // A register of features shares one division.
+            if constexpr (IsStaged<Row>) {
+                const auto move_together = [=](double* const* at, Vector x) {
+                    auto [weights, variances] = gather_pairs(at);
+                    move_features(weights, variances, x);
+                    scatter_pairs(at, {weights, variances});
+                };
+                row.each_together(move_together, move_at);
+            } else if constexpr (Row::kSparse) {
                 const auto move_together = [=](const std::int64_t* at, Vector x) {
                     auto [weights, variances] = gather_pairs<kStride>(entries, at);
                     move_features(weights, variances, x);

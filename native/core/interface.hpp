@@ -69,11 +69,21 @@ struct Rows {
     std::int64_t width;
     bool intercept;
     std::int64_t rows_beyond = 0;  // sparse rows stored after these, whose features may be prefetched
+    // The rows to visit, in this order, `count` of the `among` that are stored; null to visit all as they are stored.
+    const std::int64_t* order = nullptr;
+    std::int64_t among = 0;
 
     // By the kind: the arrays of sparse rows without values may be null.
     bool is_sparse() const noexcept { return kind != kDense32 && kind != kDense64; }
     bool has_floats() const noexcept { return kind == kDense32 || kind == kSparse32i32 || kind == kSparse32i64; }
     bool has_short_indices() const noexcept { return kind == kSparse32i32 || kind == kSparse64i32; }
+
+    // The number of the i-th row to visit. The order belongs to Python and may have changed since it was checked.
+    std::int64_t number(std::int64_t i) const noexcept {
+        if (order == nullptr) return i;
+        const std::int64_t row = order[i];
+        return row >= 0 && row < among ? row : 0;
+    }
 
     // Weights of a model for these rows.
     std::int64_t size() const noexcept { return width + (intercept ? 1 : 0); }
@@ -82,6 +92,7 @@ struct Rows {
 struct Counts {
     std::int64_t mistakes = 0;
     std::int64_t updates = 0;
+    bool stopped = false;  // at an invalid row, from which nothing was learned
 };
 
 // Numbers per row of a trace: score, variance, alpha, precision (the last two 0 if nothing moved).
@@ -99,17 +110,20 @@ struct Task {
     const double* weights = nullptr;  // sample weights, optional
     std::int64_t block = 1;           // rows that a full covariance processes together
     int threads = 1;                  // upper bound
-    bool entries_in_cache = false;           // the entries of the rows are in the cache: they need not be prefetched
+    bool entries_in_cache = false;    // the entries of the rows are in the cache: they need not be prefetched
+    bool checked = true;              // the rows have been scanned; otherwise a loop over single rows checks each of them
     // Binary models.
     const std::int8_t* signs = nullptr;  // labels -1 and +1
     double* trace = nullptr;             // kTraceWidth numbers per row, optional
     // Multi-class models.
     const ClassNumber* labels = nullptr;
-    double* scores = nullptr;       // per row, the scores of all classes before it is learned from, optional
     std::int64_t score_stride = 0;  // columns of `scores`; classes not known yet get -infinity
-    double* variances = nullptr;    // per row, x'Sigma x of the class with the largest score, 0 if there is none, optional
+    // Of each row before it is learned from; optional.
+    double* scores = nullptr;     // its score, or those of all classes
+    double* variances = nullptr;  // x'Sigma x; of several classes that of the one with the largest score, 0 if there is none
 
     double weight(std::int64_t i) const noexcept { return weights == nullptr ? 1.0 : weights[i]; }
+    bool is_recorded() const noexcept { return trace != nullptr || scores != nullptr || variances != nullptr; }
 };
 
 inline constexpr std::int64_t kLargestBlock = 4096;
@@ -134,8 +148,8 @@ struct Feature {
     double value;
 };
 
-// Learns from the rows of a scanned batch in order. Takes its scratch memory and starts its threads first; then it
-// neither throws nor allocates unless the rule does.
+// Learns from the rows of a batch in order. Takes its scratch memory and starts its threads first; then it neither throws
+// nor allocates unless the rule does.
 using Loop = Counts (*)(const Task&);
 using LoopsOverRows = std::array<Loop, kRowKinds>;
 

@@ -65,32 +65,12 @@ struct Model : Memory {
     }
 
     // mu <- shrink mu. Returns the factor that the stored mean was multiplied by, which is nearly always 1.
-    double shrink_mean(double shrink) noexcept {
-        double& scale = scalars->mean_scale;
-        scale *= shrink;
-        if (is_averaged()) shrink_lag(shrink);
-        const double size_of_scale = std::abs(scale);
-        if (size_of_scale > kSmallScale && size_of_scale < kLargeScale) return 1.0;
-        const double folded = scale;
-        fold_mean(folded);
-        scalars->norm2 *= folded * folded;
-        scalars->norm2_peak *= folded * folded;
-        scale = 1.0;
-        return folded;
+    [[gnu::always_inline]] double shrink_mean(double shrink) noexcept {
+        return shrink == 1.0 && !is_averaged() ? 1.0 : shrink_scales(shrink);
     }
 
     // Sigma <- grow Sigma. Returns the factor that the variances were multiplied by, which is nearly always 1.
-    double grow_spread(double grow) noexcept {
-        if (grow == 1.0) return 1.0;
-        double& scale = scalars->spread_scale;
-        scale *= grow;
-        scalars->growth = std::min(scalars->growth * grow, kLargestVariance);
-        if (scale > kSmallScale && scale < kLargeScale) return 1.0;
-        const double folded = scale;
-        fold_variances(folded);
-        scale = 1.0;
-        return folded;
-    }
+    [[gnu::always_inline]] double grow_spread(double grow) noexcept { return grow == 1.0 ? 1.0 : grow_scale(grow); }
 
     // Averaging. After each round t:
     //   average <- average + rate (mean - average)            rate = kAveragingRate/(t + kAveragingRate)
@@ -132,6 +112,31 @@ private:
     static constexpr double kAveragingRate = 3.0;
     // A smaller scale is multiplied into the lag, so that what is stored never becomes much larger than the lag itself.
     static constexpr double kSmallLagScale = 1e-12;
+
+    double shrink_scales(double shrink) noexcept {
+        double& scale = scalars->mean_scale;
+        scale *= shrink;
+        if (is_averaged()) shrink_lag(shrink);
+        const double size_of_scale = std::abs(scale);
+        if (size_of_scale > kSmallScale && size_of_scale < kLargeScale) return 1.0;
+        const double folded = scale;
+        fold_mean(folded);
+        scalars->norm2 *= folded * folded;
+        scalars->norm2_peak *= folded * folded;
+        scale = 1.0;
+        return folded;
+    }
+
+    double grow_scale(double grow) noexcept {
+        double& scale = scalars->spread_scale;
+        scale *= grow;
+        scalars->growth = std::min(scalars->growth * grow, kLargestVariance);
+        if (scale > kSmallScale && scale < kLargeScale) return 1.0;
+        const double folded = scale;
+        fold_variances(folded);
+        scale = 1.0;
+        return folded;
+    }
 
     double lag_decay() const noexcept { return scalars->rounds / (scalars->rounds + kAveragingRate); }
 

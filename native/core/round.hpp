@@ -15,7 +15,7 @@ inline bool is_wrong(double score, double y) noexcept { return (score >= 0.0) !=
 // Asks the rule for a step and counts; returns HOLD if there is no step to take. `predicted` is the score that predictions
 // use. With a full Sigma, `least` is a lower bound on the variance along the row; variances of features have their own
 // bound.
-inline Step ask(const Rule& rule, double y, double weight, const Look& look, double predicted, Model& model,
+[[gnu::always_inline]] inline Step ask(const Rule& rule, double y, double weight, const Look& look, double predicted, Model& model,
                 Counts& counts, double least = 0.0) {
     if (rule.ask == nullptr) return HOLD;
     model.begin_round();
@@ -47,12 +47,15 @@ public:
     explicit Round(const Task& task) noexcept : task_(task) {}
 
     // `lag_score` is the score of the lag of an averaged mean.
-    Step ask(std::int64_t i, const Look& look, double lag_score, Model& model, double least = 0.0) {
+    [[gnu::always_inline]] Step ask(std::int64_t i, const Look& look, double lag_score, Model& model,
+                                    double least = 0.0) {
         const double y = task_.signs[i], weight = task_.weight(i), average = look.score - lag_score;
         const double predicted = model.uses_average() ? average : look.score;
         if (model.is_averaged() && task_.rule.ask != nullptr)
             model.average_state->count(is_wrong(look.score, y), is_wrong(average, y), weight);
         const Step step = SCWLEARN_SET::ask(task_.rule, y, weight, look, predicted, model, counts, least);
+        if (task_.scores != nullptr) task_.scores[i] = predicted;
+        if (task_.variances != nullptr) task_.variances[i] = look.variance;
         if (task_.trace != nullptr) {
             double* line = task_.trace + i * kTraceWidth;
             line[0] = predicted;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -10,6 +12,13 @@
 #include "core/vector.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
+
+// How far values are below the bound on them: negative for one that is too large, infinite or NaN. As integers without
+// the sign bit, floats are ordered by size, with infinity and NaN last.
+inline Bits below_bound(Vector x) noexcept {
+    return std::bit_cast<std::int64_t>(kLargestValue) - (std::bit_cast<Bits>(x) & std::numeric_limits<std::int64_t>::max());
+}
+inline bool is_acceptable(double x) noexcept { return std::abs(x) <= kLargestValue; }  // false for NaN
 
 // Every kind of row has the same two functions over its features:
 //   sum(term)     adds term(index, value), a Look, over the features;
@@ -30,6 +39,21 @@ public:
 
     const Value* values() const noexcept { return x_; }
     std::int64_t width() const noexcept { return width_; }
+
+    bool is_valid() const noexcept {
+        Bits below{};
+        std::int64_t i = 0;
+        for (; i + kWidth <= width_; i += kWidth) below |= below_bound(load(x_ + i));
+        bool valid = !any_negative(below);
+        for (; i < width_; ++i) valid &= is_acceptable(x_[i]);
+        return valid;
+    }
+
+    // Prefetches the values.
+    [[gnu::always_inline]] void fetch() const noexcept {
+        constexpr std::int64_t kLine = 64 / sizeof(Value);
+        for (std::int64_t i = 0; i < width_; i += kLine) __builtin_prefetch(x_ + i);
+    }
 
     // The most features that `each` visits.
     std::int64_t count() const noexcept { return width_ + intercept_; }
@@ -86,6 +110,17 @@ public:
 
     const Value* values() const noexcept { return x_; }
     std::int64_t count() const noexcept { return count_ + intercept_; }
+
+    bool is_valid() const noexcept {
+        bool valid = true;
+        std::int64_t before = -1;
+        for (std::int64_t j = 0; j < count_; ++j) {
+            const std::int64_t i = at_[j];
+            valid &= i > before && inside(i) && is_acceptable(x_[j]);
+            before = i;
+        }
+        return valid;
+    }
 
     // A feature with an index out of range is skipped, or makes the sum NaN.
     template <bool kRefuse = false, class Term>
@@ -204,8 +239,10 @@ struct Dense {
     const Rows& rows;
 
     DenseRow<Value> operator[](std::int64_t i) const noexcept {
-        return {static_cast<const Value*>(rows.values) + i * rows.width, rows.width, rows.intercept};
+        return {static_cast<const Value*>(rows.values) + rows.number(i) * rows.width, rows.width, rows.intercept};
     }
+
+    bool is_valid(std::int64_t i) const noexcept { return (*this)[i].is_valid(); }
 
     template <class Term>
     Look sum(std::int64_t i, Term term) const noexcept {
@@ -219,9 +256,15 @@ struct Sparse {
     const Rows& rows;
 
     SparseRow<Value, Index> operator[](std::int64_t i) const noexcept {
-        const Index* offsets = static_cast<const Index*>(rows.offsets);
-        const std::int64_t begin = std::clamp<std::int64_t>(offsets[i], 0, rows.stored);
-        return between(begin, std::clamp<std::int64_t>(offsets[i + 1], begin, rows.stored));
+        const Index* offsets = static_cast<const Index*>(rows.offsets) + rows.number(i);
+        const std::int64_t begin = std::clamp<std::int64_t>(offsets[0], 0, rows.stored);
+        return between(begin, std::clamp<std::int64_t>(offsets[1], begin, rows.stored));
+    }
+
+    bool is_valid(std::int64_t i) const noexcept {
+        const Index* offsets = static_cast<const Index*>(rows.offsets) + rows.number(i);
+        const std::int64_t begin = offsets[0], end = offsets[1];
+        return begin >= 0 && begin <= end && end <= rows.stored && between(begin, end).is_valid();
     }
 
     SparseRow<Value, Index> empty() const noexcept { return between(0, 0); }

@@ -5,21 +5,25 @@
 #include <cstdint>
 #include <cstring>
 
-// Permutations that separate pairs of numbers into two registers, and join them again.
+// Permutations that separate pairs of numbers into two registers, and join them again; and one that shifts a register by
+// a lane, with the last lane of another before it.
 #if defined(__AVX512F__)
 #define SCWLEARN_WIDTH 8
+#define SCWLEARN_SHIFTED 7, 8, 9, 10, 11, 12, 13, 14
 #define SCWLEARN_FIRSTS 0, 2, 4, 6, 8, 10, 12, 14
 #define SCWLEARN_SECONDS 1, 3, 5, 7, 9, 11, 13, 15
 #define SCWLEARN_LOW 0, 8, 1, 9, 2, 10, 3, 11
 #define SCWLEARN_HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #elif defined(__AVX__)
 #define SCWLEARN_WIDTH 4
+#define SCWLEARN_SHIFTED 3, 4, 5, 6
 #define SCWLEARN_FIRSTS 0, 2, 4, 6
 #define SCWLEARN_SECONDS 1, 3, 5, 7
 #define SCWLEARN_LOW 0, 4, 1, 5
 #define SCWLEARN_HIGH 2, 6, 3, 7
 #else
 #define SCWLEARN_WIDTH 2
+#define SCWLEARN_SHIFTED 1, 2
 #define SCWLEARN_FIRSTS 0, 2
 #define SCWLEARN_SECONDS 1, 3
 #define SCWLEARN_LOW 0, 2
@@ -48,12 +52,29 @@ void store(double* to, Register vector) noexcept {
     std::memcpy(to, &vector, sizeof vector);
 }
 
+using TwoNumbers = double __attribute__((vector_size(2 * sizeof(double))));
+using FourNumbers = double __attribute__((vector_size(4 * sizeof(double))));
+
+inline FourNumbers join(TwoNumbers a, TwoNumbers b) noexcept { return __builtin_shufflevector(a, b, 0, 1, 2, 3); }
+
 inline Vector load(const double* from) noexcept { return load_as<Vector>(from); }
 
 inline Vector load(const float* from) noexcept {
     FloatVector vector;
     std::memcpy(&vector, from, sizeof vector);
     return __builtin_convertvector(vector, Vector);
+}
+
+inline Bits load(const std::int64_t* from) noexcept {
+    Bits vector;
+    std::memcpy(&vector, from, sizeof vector);
+    return vector;
+}
+
+inline Bits load(const std::int32_t* from) noexcept {
+    std::int32_t __attribute__((vector_size(kWidth * sizeof(std::int32_t)))) vector;
+    std::memcpy(&vector, from, sizeof vector);
+    return __builtin_convertvector(vector, Bits);
 }
 
 // The compiler knows that x - 0 is x; 0 + x is not, for x = -0.
@@ -65,6 +86,13 @@ inline bool any(Vector a, Vector b) noexcept {
     std::int64_t some = 0;
     for (std::int64_t lane = 0; lane < kWidth; ++lane) some |= bits[lane];
     return some != 0;
+}
+
+// Whether any lane is negative.
+inline bool any_negative(Bits vector) noexcept {
+    std::int64_t all = 0;
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) all |= vector[lane];
+    return all < 0;
 }
 
 inline double sum_of(Vector vector) noexcept {
@@ -88,7 +116,23 @@ inline void store_pairs(double* to, const Pairs& pairs) noexcept {
     store(to + kWidth, __builtin_shufflevector(pairs.first, pairs.second, SCWLEARN_HIGH));
 }
 
-// The same for pairs that are scattered over an array, those of two features kStride numbers apart.
+// The same for pairs that are scattered: each at its address, or over an array, those of two features kStride apart.
+inline Pairs gather_pairs(double* const* at) noexcept {
+    Vector first, second;
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) {
+        first[lane] = at[lane][0];
+        second[lane] = at[lane][1];
+    }
+    return {first, second};
+}
+
+inline void scatter_pairs(double* const* at, const Pairs& pairs) noexcept {
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) {
+        at[lane][0] = pairs.first[lane];
+        at[lane][1] = pairs.second[lane];
+    }
+}
+
 template <std::int64_t kStride>
 Pairs gather_pairs(const double* from, const std::int64_t* at) noexcept {
     Vector first, second;

@@ -13,7 +13,7 @@ struct BlockByBlock {
         const RowSet rows{task.rows};
         Model model(task.memory, kFull);
         Round round(task);
-        const bool screen = rows_at_once(task) == 1 && task.rule.holds_below && task.trace == nullptr &&
+        const bool screen = rows_at_once(task) == 1 && task.rule.holds_below && !task.is_recorded() &&
                             !model.is_averaged();
         Team team(task.threads);
         FullBlocks full(task.rows.count, model, rows_at_once(task), team);

@@ -7,14 +7,24 @@ namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
+constexpr std::int64_t kWideRow = 512;
+
 template <class Covariance, class RowSet, bool kNorm, bool kAveraged>
 Counts learn_by_row(const Task& task) {
     const RowSet rows{task.rows};
     Model model(task.memory, Covariance::kKind, Covariance::kStride);
     Round round(task);
     const bool fetch_ahead = model.size > kCachedFeatures;
+    // The processor sees by itself where a wider row goes on.
+    const bool fetch_rows = task.rows.width <= kWideRow;
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
+        if (!task.checked && !rows.is_valid(i)) {
+            round.counts.stopped = true;
+            break;
+        }
         const auto row = rows[i];
+        if constexpr (!RowSet::kSparse)
+            if (fetch_rows && i + kRowsAhead < task.rows.count) rows[i + kRowsAhead].fetch();
         if constexpr (RowSet::kSparse)
             if (fetch_ahead && i + kRowsAhead < task.rows.count + task.rows.rows_beyond) {
                 if (!task.entries_in_cache) rows[i + kRowsAhead].fetch(model.entries, Covariance::kStride);
@@ -26,6 +36,40 @@ Counts learn_by_row(const Task& task) {
         if (moves(step)) Covariance::template move<kNorm, kAveraged>(row, model, step, task.signs[i], look.variance);
     }
     return round.counts;
+}
+
+// The same for many short sparse rows.
+template <class Covariance, class RowSet, bool kNorm, bool kAveraged>
+Counts learn_staged(const Task& task) {
+    const Scratch::Frame frame(*task.memory.scratch);
+    Model model(task.memory, Covariance::kKind, Covariance::kStride);
+    StagedRows<RowSet, Covariance::kStride, Covariance::kVariances> rows(
+        task.rows, model.entries, kAveraged ? model.lag : nullptr, *model.scratch);
+    Round round(task);
+    std::int64_t end = task.rows.count;
+    const auto stage = [&](std::int64_t i) __attribute__((always_inline)) {
+        if (i >= end || rows.stage(i)) return;
+        end = i;
+        round.counts.stopped = true;
+    };
+    for (std::int64_t i = 0; i < kStagedAhead; ++i) stage(i);
+    for (std::int64_t i = 0; i < end; ++i) {
+        const auto& row = rows[i];
+        const Look look = Covariance::look(row, model);
+        const double lag_score = kAveraged ? Covariance::lag_score(row, model) : 0.0;
+        const Step step = round.ask(i, look, lag_score, model);
+        // Here, so that it fills the time that the rule takes to answer.
+        stage(i + kStagedAhead);
+        if (moves(step)) Covariance::template move<kNorm, kAveraged>(row, model, step, task.signs[i], look.variance);
+    }
+    return round.counts;
+}
+
+template <class Covariance, class RowSet>
+bool is_worth_staging(const Task& task) noexcept {
+    constexpr std::int64_t kFewRows = 16;
+    return task.rows.count >= kFewRows && task.rows.rows_beyond == 0 &&
+           StagedRows<RowSet, Covariance::kStride, Covariance::kVariances>::longest(task.rows) <= kLongestStaged;
 }
 
 template <template <class> class FeatureStep, bool kSharesLines>
@@ -40,8 +84,15 @@ struct RowByRow {
 
         template <bool kAveraged>
         static Counts learn(const Task& task) {
-            return task.rule.uses_norm ? learn_by_row<Covariance, RowSet, true, kAveraged>(task)
-                                       : learn_by_row<Covariance, RowSet, false, kAveraged>(task);
+            return task.rule.uses_norm ? learn<kAveraged, true>(task) : learn<kAveraged, false>(task);
+        }
+
+        template <bool kAveraged, bool kNorm>
+        static Counts learn(const Task& task) {
+            if constexpr (RowSet::kSparse && !kSharesLines)
+                if (is_worth_staging<Covariance, RowSet>(task))
+                    return learn_staged<Covariance, RowSet, kNorm, kAveraged>(task);
+            return learn_by_row<Covariance, RowSet, kNorm, kAveraged>(task);
         }
     };
 };

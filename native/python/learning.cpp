@@ -117,25 +117,23 @@ Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& mem
         require(length(*given.weights) == rows.count, "weights must have one weight per row");
         task.weights = given.weights->data();
     }
-    if (memory.known == nullptr) {
-        require(!given.scores && !given.variances, "scores and variances are for several classes");
-        require(!given.trace || length(*given.trace) == rows.count * kTraceWidth, "trace must have 4 numbers per row");
-        task.signs = labels_of<std::int8_t>(given.labels, rows.count);
-        task.trace = given.trace ? given.trace->data() : nullptr;
-        return task;
-    }
-    require(!given.trace, "trace is for binary models");
-    const auto has_rows = [&rows](const Numbers& matrix) {
-        return matrix.ndim() == 2 && static_cast<std::int64_t>(matrix.shape(0)) == rows.count;
-    };
-    require(!given.scores || has_rows(*given.scores), "scores must have one row per example");
+    const bool binary = memory.known == nullptr;
+    require(!given.trace || binary, "trace is for binary models");
+    require(!given.trace || length(*given.trace) == rows.count * kTraceWidth, "trace must have 4 numbers per row");
     require(!given.variances || length(*given.variances) == rows.count, "variances must have one variance per row");
-    task.labels = labels_of<ClassNumber>(given.labels, rows.count);
     if (given.scores) {
-        task.scores = given.scores->data();
-        task.score_stride = static_cast<std::int64_t>(given.scores->shape(1));
+        const Numbers& scores = *given.scores;
+        require(scores.ndim() == (binary ? 1 : 2) && static_cast<std::int64_t>(scores.shape(0)) == rows.count,
+                "scores must have one score, or with several classes one row of scores, per example");
+        task.scores = scores.data();
+        task.score_stride = binary ? 1 : static_cast<std::int64_t>(scores.shape(1));
     }
+    if (given.trace) task.trace = given.trace->data();
     if (given.variances) task.variances = given.variances->data();
+    if (binary)
+        task.signs = labels_of<std::int8_t>(given.labels, rows.count);
+    else
+        task.labels = labels_of<ClassNumber>(given.labels, rows.count);
     return task;
 }
 
@@ -160,20 +158,33 @@ bool score_shown(const ModelForm& form, const Memory& memory, std::int64_t class
 
 namespace {
 
-void learn_rows(const HeldRule& rule, const HeldModel& model, const Array& values, const std::optional<Array>& indices,
+// Rows are to be visited in this order, each row number of which is in range.
+void set_order(Rows& rows, const Column<std::int64_t>& order) {
+    rows.order = order.data();
+    rows.among = rows.count;
+    rows.count = length(order);
+    for (std::int64_t i = 0; i < rows.count; ++i)
+        require(order(i) >= 0 && order(i) < rows.among, "order must hold numbers of rows");
+}
+
+bool learn_rows(const HeldRule& rule, const HeldModel& model, const Array& values, const std::optional<Array>& indices,
                 const std::optional<Array>& offsets, std::int64_t width, bool intercept, const Labels& labels,
                 const std::optional<ReadOnly>& weights, std::int64_t block, int threads,
                 const std::optional<Numbers>& trace, const std::optional<Numbers>& scores,
-                const std::optional<Numbers>& variances) {
-    const Rows rows = rows_of(values, indices, offsets, width, intercept);
+                const std::optional<Numbers>& variances, const std::optional<Column<std::int64_t>>& order, bool checked) {
+    Rows rows = rows_of(values, indices, offsets, width, intercept);
+    if (order) set_order(rows, *order);
     require(model.size == rows.size(), "the model has another number of features than the rows");
     const Given given{labels, weights, block, threads, trace, scores, variances};
     Scratch scratch;
-    const Task task = checked_task(rule, model.form, model.memory(&scratch), rows, given);
+    Task task = checked_task(rule, model.form, model.memory(&scratch), rows, given);
+    require(checked || (model.is_binary() && model.form.kind != kFull), "the rows must have been scanned");
+    task.checked = checked;
     const Loop learn = loop_for(model.form, model.is_binary(), rows.kind);
     Counts counts;
     run(rule, [&] { counts = learn(task); });
     model.count(rows.count, counts);
+    return !counts.stopped;
 }
 
 // Takes arrays instead of a Model, because they may be read-only.
@@ -216,10 +227,12 @@ void bind_learning(nb::module_& module) {
     module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
                "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "block"_a, "threads"_a,
                "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),
-               "variances"_a.none().noconvert() = nb::none(),
-               "Learn from the rows of a scanned batch in order, and add rows, mistakes and updates to the tally. Binary: "
-               "`trace` gets score, variance, alpha and precision of each row. Several classes: `scores` gets the scores "
-               "of all classes before each row, `variances` the variance of the largest.");
+               "variances"_a.none().noconvert() = nb::none(), "order"_a.none() = nb::none(), "checked"_a = true,
+               "Learn from all rows, or from those with the numbers in `order`, in that order, and add rows, mistakes and "
+               "updates to the tally. Before each row, `scores` gets its score or those of all classes, `variances` the "
+               "variance of the largest; of a binary model, `trace` gets score, variance, alpha and precision. Rows that "
+               "were not scanned (`checked`) are checked one by one, unless Sigma is full or there are several classes. "
+               "Returns False if it stopped at an invalid row.");
     module.def("score_rows", &score_rows, "covariance"_a, "shared"_a, "lanes"_a, "classes"_a, "entries"_a, "scalars"_a,
                "average"_a.none(), "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a, "intercept"_a,
                "scores"_a.noconvert(),

@@ -102,7 +102,7 @@ def test_a_long_batch_is_learned_from_in_blocks(axis, monkeypatch):
 
     def counted(*arguments, **out):
         calls.append(1)
-        _native.learn_rows(*arguments, **out)
+        return _native.learn_rows(*arguments, **out)
 
     monkeypatch.setattr("scwlearn.learning.learner.WORK_OF_A_BLOCK", 500.0)
     monkeypatch.setattr(module, "learn_rows", counted)

@@ -96,6 +96,8 @@ class Block:
     #: Number of the first row.
     start: int
     count: int
+    #: The numbers of its rows, where the arrays hold all rows, in no particular order.
+    order: NDArray[np.intp] | None = None
 
     def matrix(self) -> Any:
         """Return the block as a NumPy or SciPy matrix."""
@@ -251,6 +253,22 @@ class Rows:
     def with_values(self, values: NDArray[Any]) -> Rows:
         """Return checked rows with other valid values in the same places."""
         return self._with(replace(self._x, values=values) if self._sparse else values.reshape(self._x.shape))
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the rows are known to be valid and sorted."""
+        return self._checked
+
+    def blocks_in_place(self, rows: int, order: NDArray[np.intp] | None) -> Iterator[Block]:
+        """Yield blocks of at most `rows` rows, for a reader that checks the rows, and follows the order itself."""
+        if order is None or not (self._sparse or _is_native(self._x)):
+            yield from self._blocks(rows, order)
+            return
+        x = self._x
+        values, indices, offsets = (x.values, x.indices, x.offsets) if self._sparse else (x, None, None)
+        for start in range(0, len(order), rows):
+            part = order[start : start + rows]
+            yield Block(values, indices, offsets, self.width, start, len(part), part)
 
     def blocks(self, rows: int, order: NDArray[np.intp] | None = None, *, check: bool = True) -> Iterator[Block]:
         """Yield blocks of at most `rows` rows, in the given order.

@@ -147,7 +147,7 @@ class BaseLearner(ABC):
         if not self.is_binary:
             raise TypeError("trace is for labels -1 and +1; learn(scores_out=..., variances_out=...) records classes")
         batch = self._checked_batch(_as_rows(x), y, order, weights)
-        record = self._axis.record(batch.rounds, 1)
+        record = Recorded.of_trace(batch.rounds)
         self._learn_batch(batch, 1, record)
         assert record.lines is not None
         return Trace(*record.lines.T)

@@ -47,6 +47,12 @@ class Recorded:
     #: bits of the scores.
     has_variances: bool = True
 
+    @classmethod
+    def of_trace(cls, rounds: int) -> Recorded:
+        """Return room for the trace of a binary learner."""
+        lines = np.zeros((rounds, len(Trace._fields)))
+        return cls(lines[:, 0], lines[:, 1], lines)
+
     def part(self, part: slice) -> Recorded:
         """Return the record of some of the rows, in the same memory."""
         lines = None if self.lines is None else self.lines[part]
@@ -116,11 +122,13 @@ class ClassAxis(ABC):
         *,
         at_once: int,
         threads: int,
-    ) -> None:
-        """Learn from a block of rows."""
+        checked: bool,
+    ) -> bool:
+        """Learn from a block of rows; return False if it was not checked, and a row is not valid."""
         rows = block.values, block.indices, block.offsets, block.width, config.intercept
         out: dict[str, Any] = {} if record is None else record.out(slice(block.start, block.start + block.count))
-        learn_rows(rule, native, *rows, labels, weights, at_once, threads, **out)
+        how = {"order": block.order, "checked": checked, **out}
+        return learn_rows(rule, native, *rows, labels, weights, at_once, threads, **how)
 
     def one_by_one(
         self, rule: Rule, native: Model, config: LearnerConfig, vocabulary: Vocabulary | None, scales: Any
@@ -136,7 +144,7 @@ class Binary(ClassAxis):
         return check_signs(y, count)
 
     def from_numbers(self, numbers: NDArray[np.int32]) -> NDArray[np.int8]:
-        return np.where(numbers == 0, -1, 1).astype(np.int8)
+        return np.where(numbers == 0, np.int8(-1), np.int8(1))
 
     def classes_after(self, labels: NDArray[Any], known: int) -> int:
         return 1
@@ -159,8 +167,7 @@ class Binary(ClassAxis):
         )
 
     def record(self, rows: int, classes: int) -> Recorded:
-        lines = np.zeros((rows, len(Trace._fields)))
-        return Recorded(lines[:, 0], lines[:, 1], lines)
+        return Recorded(np.empty(rows), np.empty(rows))
 
     def empty_scores(self, rows: int, classes: int) -> Array:
         return np.empty(rows)

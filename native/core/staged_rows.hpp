@@ -1,0 +1,244 @@
+// Sparse rows, staged some rows before they are learned from: read once, checked, and the entries of their features
+// prefetched, while the rule is busy with an earlier row.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "core/rows.hpp"
+
+namespace scwlearn::SCWLEARN_SET {
+
+// A staged row of a model with kStride numbers per feature. Its arrays are filled up to whole registers with features of
+// value 0, whose entries belong to no feature.
+template <std::int64_t kStride>
+class StagedRow {
+public:
+    static constexpr bool kSparse = true;
+
+    double** at;           // the entries of each feature
+    double* values;        // of each feature
+    double* powers;        // of each feature its value and the square of it, for models with variances
+    double squares;        // sum of the squares of all values, for models without variances
+    std::int64_t stored;   // features without the intercept
+    double* entries;       // those of the model
+    double* constant;      // the entries of the intercept, or null
+
+    // Sums weights times x and variances times x^2, in the order of SparseRow::sum.
+    Look sum_pairs() const noexcept {
+        FourNumbers sums{};  // of features at even positions, then of those at odd ones
+        for (std::int64_t j = 0; j < stored; j += 2)
+            sums += join(load_as<TwoNumbers>(at[j]), load_as<TwoNumbers>(at[j + 1])) * load_as<FourNumbers>(powers + 2 * j);
+        Look total{sums[0] + sums[2], sums[1] + sums[3]};
+        if (constant != nullptr) {
+            total.score += constant[0];
+            total.variance += constant[1];
+        }
+        return total;
+    }
+
+    // The same without variances.
+    Look sum_weights() const noexcept {
+        TwoNumbers sums{};
+        for (std::int64_t j = 0; j < stored; j += 2)
+            sums += TwoNumbers{*at[j], *at[j + 1]} * load_as<TwoNumbers>(values + j);
+        Look total{sums[0] + sums[1], squares};
+        if (constant != nullptr) total.score += *constant;
+        return total;
+    }
+
+    template <class Term>
+    Look sum(Term term) const noexcept {
+        Look sums[2] = {};
+        const auto add = [term](Look& sum, std::int64_t i, double x) {
+            const Look part = term(i, x);
+            sum.score += part.score;
+            sum.variance += part.variance;
+        };
+        for (std::int64_t j = 0; j < stored; ++j) add(sums[j % 2], index(at[j]), values[j]);
+        Look total{sums[0].score + sums[1].score, sums[0].variance + sums[1].variance};
+        if (constant != nullptr) add(total, index(constant), 1.0);
+        return total;
+    }
+
+    // Calls action(entries, value) for each feature.
+    template <class Action>
+    void each_at(Action action) const {
+        for (std::int64_t j = 0; j < stored; ++j) action(at[j], values[j]);
+        if (constant != nullptr) action(constant, 1.0);
+    }
+
+    // Calls together(entries, values) for registers of features, and each(entries, value) for the intercept.
+    template <class Together, class Action>
+    void each_together(Together together, Action each) const {
+        for (std::int64_t j = 0; j < stored; j += kWidth) together(at + j, load(values + j));
+        if (constant != nullptr) each(constant, 1.0);
+    }
+
+private:
+    std::int64_t index(const double* of) const noexcept { return (of - entries) / kStride; }
+};
+
+template <class Row>
+inline constexpr bool IsStaged = false;
+template <std::int64_t kStride>
+inline constexpr bool IsStaged<StagedRow<kStride>> = true;
+
+// How many rows ahead of the current one a row is staged.
+inline constexpr std::int64_t kStagedAhead = 3;
+// Rows with more features than this are not worth a copy.
+inline constexpr std::int64_t kLongestStaged = 2048;
+
+template <class RowSet, std::int64_t kStride, bool kVariances>
+class StagedRows;
+
+template <class Value, class Index, std::int64_t kStride, bool kVariances>
+class StagedRows<Sparse<Value, Index>, kStride, kVariances> {
+public:
+    // `lag` is that of an averaged mean, or null.
+    StagedRows(const Rows& rows, double* entries, const double* lag, Scratch& scratch)
+        : rows_(rows),
+          entries_(entries),
+          end_(entries + kStride * rows.width),
+          lag_(lag),
+          fetches_entries_(rows.size() > kCachedFeatures),
+          room_(longest(rows)) {
+        for (StagedRow<kStride>& row : slots_) {
+            row.at = scratch.take<double*>(room_);
+            row.values = scratch.take(room_);
+            row.powers = kVariances ? scratch.take(2 * room_) : nullptr;
+            row.entries = entries;
+            row.constant = rows.intercept ? end_ : nullptr;
+        }
+        last_values_ = scratch.take<Value>(room_);
+        last_indices_ = scratch.take<Index>(room_);
+    }
+    StagedRows(const StagedRows&) = delete;
+    StagedRows& operator=(const StagedRows&) = delete;
+
+    // Room for the longest row, in whole registers; more than kLongestStaged if the offsets are wrong.
+    static std::int64_t longest(const Rows& rows) noexcept {
+        std::int64_t most = 0;
+        for (std::int64_t i = 0; i < rows.count; ++i) {
+            const Index* const offset = offset_of(rows, i);
+            most = std::max<std::int64_t>(most, offset[1] - offset[0]);
+        }
+        return in_registers(most);
+    }
+
+    // Stages the i-th row, after the one before it; returns whether it is valid.
+    [[gnu::always_inline]] bool stage(std::int64_t i) noexcept {
+        const Index* const offset = offset_of(rows_, i);
+        const std::int64_t begin = offset[0], end = offset[1], count = end - begin, whole = in_registers(count);
+        if (begin < 0 || end < begin || end > rows_.stored || whole > room_) return false;
+        const Value* values = static_cast<const Value*>(rows_.values) + begin;
+        const Index* indices = static_cast<const Index*>(rows_.indices) + begin;
+        fetch_rows(i, values, indices, count);
+        if (begin + whole > rows_.stored) {
+            // A register would reach beyond the end of the arrays.
+            values = std::copy(values, values + count, last_values_) - count;
+            indices = std::copy(indices, indices + count, last_indices_) - count;
+        }
+        StagedRow<kStride>& row = slots_[i % kSlots];
+        row.stored = count;
+        if (!write(row, values, indices)) return false;
+        if constexpr (!kVariances) row.squares = sum_of_squares(row);
+        if (fetches_entries_) fetch_entries(row);
+        return true;
+    }
+
+    const StagedRow<kStride>& operator[](std::int64_t i) const noexcept { return slots_[i % kSlots]; }
+
+private:
+    static constexpr std::int64_t kSlots = kStagedAhead + 1;
+    static_assert((kSlots & (kSlots - 1)) == 0, "a remainder must not take a division");
+    // How far ahead the rows themselves are prefetched: in bytes of values, since the processor does not look beyond a
+    // page; and in rows, if they are visited in another order than they are stored in.
+    static constexpr std::int64_t kBytesAhead = 4096;
+    static constexpr std::int64_t kRowsAhead = 8;
+
+    static const Index* offset_of(const Rows& rows, std::int64_t i) noexcept {
+        return static_cast<const Index*>(rows.offsets) + rows.number(i);
+    }
+    static std::int64_t in_registers(std::int64_t count) noexcept { return (count + kWidth - 1) / kWidth * kWidth; }
+
+    [[gnu::always_inline]] void fetch_rows(std::int64_t i, const Value* values, const Index* indices,
+                                           std::int64_t count) const noexcept {
+        if (rows_.order == nullptr) {
+            constexpr std::int64_t kAhead = kBytesAhead / sizeof(Value);
+            fetch_lines(values, kAhead, count);
+            fetch_lines(indices, kAhead, count);
+        } else if (i + kRowsAhead < rows_.count) {
+            const Index* const offset = offset_of(rows_, i + kRowsAhead);
+            fetch_lines(static_cast<const Value*>(rows_.values), offset[0], offset[1] - offset[0]);
+            fetch_lines(static_cast<const Index*>(rows_.indices), offset[0], offset[1] - offset[0]);
+        }
+    }
+
+    // Addresses as integers, because they may lie outside the array.
+    template <class T>
+    [[gnu::always_inline]] static void fetch_lines(const T* array, std::int64_t first, std::int64_t count) noexcept {
+        const auto begin = reinterpret_cast<std::uintptr_t>(array) + static_cast<std::uintptr_t>(first) * sizeof(T);
+        const auto bytes = static_cast<std::uintptr_t>(std::clamp<std::int64_t>(count, 0, kLongestStaged)) * sizeof(T);
+        for (std::uintptr_t k = 0; k < bytes; k += 64) __builtin_prefetch(reinterpret_cast<const void*>(begin + k));
+    }
+
+    // Copies a row; returns whether its values are acceptable, and its indices increase and lie inside. Each index is
+    // read once, since the arrays belong to Python and may change at any time.
+    [[gnu::always_inline]] bool write(const StagedRow<kStride>& row, const Value* values,
+                                      const Index* indices) noexcept {
+        const auto address = [](const double* of) {
+            return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(of));
+        };
+        const std::int64_t begin = address(entries_), nowhere = address(nowhere_);
+        Bits lanes;
+        for (std::int64_t lane = 0; lane < kWidth; ++lane) lanes[lane] = lane;
+        // Negative in a lane that has been found invalid.
+        Bits wrong{}, before = Bits{} - 1;
+        for (std::int64_t j = 0; j < row.stored; j += kWidth) {
+            const Bits index = load(indices + j), inside = lanes < row.stored - j;
+            wrong |= (__builtin_shufflevector(before, index, SCWLEARN_SHIFTED) >= index) & inside;
+            before = index;
+            const Bits at = inside ? begin + index * std::int64_t{kStride * sizeof(double)} : nowhere - Bits{};
+            std::memcpy(row.at + j, &at, sizeof at);
+            const Vector value = inside ? load(values + j) : Vector{};
+            wrong |= below_bound(value);
+            store(row.values + j, value);
+            if constexpr (kVariances) store_pairs(row.powers + 2 * j, {value, value * value});
+        }
+        return !any_negative(wrong) && (row.stored == 0 || row.at[row.stored - 1] < end_);
+    }
+
+    // In the order of SparseRow::sum.
+    double sum_of_squares(const StagedRow<kStride>& row) const noexcept {
+        TwoNumbers sums{};
+        for (std::int64_t j = 0; j < row.stored; j += 2) {
+            const auto x = load_as<TwoNumbers>(row.values + j);
+            sums += x * x;
+        }
+        const double sum = sums[0] + sums[1];
+        return rows_.intercept ? sum + 1.0 : sum;
+    }
+
+    [[gnu::always_inline]] void fetch_entries(const StagedRow<kStride>& row) const noexcept {
+        double* const* const at = row.at;
+        for (std::int64_t j = 0, stored = row.stored; j < stored; j += kWidth)
+            for (std::int64_t lane = 0; lane < kWidth; ++lane) __builtin_prefetch(at[j + lane]);
+        if (lag_ != nullptr)
+            for (std::int64_t j = 0; j < row.stored; ++j) __builtin_prefetch(lag_ + (at[j] - entries_) / kStride);
+    }
+
+    const Rows& rows_;
+    double *entries_, *end_;
+    const double* lag_;
+    bool fetches_entries_;
+    std::int64_t room_;
+    StagedRow<kStride> slots_[kSlots];
+    Value* last_values_;
+    Index* last_indices_;
+    double nowhere_[2] = {0.0, 1.0};
+};
+
+}  // namespace scwlearn::SCWLEARN_SET

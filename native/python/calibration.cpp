@@ -35,16 +35,21 @@ public:
         const std::size_t rows = variances.size();
         require(labels.size() == rows, "labels must have one class number per row");
         require(!weights || weights->size() == rows, "weights must have one weight per row");
-        for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t row = 0; weights && row < rows; ++row)
             if (!is_size(weight_of(weights, row))) refuse_row(row, "weight must be finite and >= 0");
         check_looks(scores, variances, weights);
         const std::int64_t classes = std::max<std::int64_t>(n_scores_, 2);
+        const std::int64_t* const label = labels.data();
         for (std::size_t row = 0; row < rows; ++row)
-            if (labels(row) < 0 || labels(row) >= classes)
+            if (label[row] < 0 || label[row] >= classes)
                 refuse_row(row, "label must be a class number from 0 to " + std::to_string(classes - 1));
         const nb::object held = array_;  // learning on, even if another thread replaces the state
         Curve curve = this->curve();
         const std::int64_t width = n_scores_;
+        if (width == 1) {
+            const nb::gil_scoped_release release_gil;
+            return learn_binary(curve, scores.data(), variances, labels, weights);
+        }
         std::vector<double> work(static_cast<std::size_t>(3 * width));
         const nb::gil_scoped_release release_gil;
         for (std::size_t row = 0; row < rows; ++row)
@@ -148,6 +153,39 @@ private:
         n_scores_ = own / kScoreEntries;
     }
 
+    // Learns from as many rows at a time as lie between two changes of the curve.
+    static void learn_binary(Curve& curve, const double* scores, const Column<double>& variances,
+                             const Column<std::int64_t>& labels, const std::optional<Column<double>>& weights) {
+        constexpr std::int64_t kMost = 128;
+        static_assert(kMost % kCalibrationPadding == 0);
+        alignas(64) double score[kMost] = {}, variance[kMost] = {}, noisy[kMost], sure[kMost];
+        double p[kMost], spread[kMost], targets[kMost], weight[kMost];
+        Curve::BinaryLook seen[kMost];
+        const auto rows = static_cast<std::int64_t>(variances.size());
+        const double* const given_variances = variances.data();
+        const double* const given_weights = weights ? weights->data() : nullptr;
+        const std::int64_t* const given_labels = labels.data();
+        for (std::int64_t first = 0, count = 0; first < rows; first += count) {
+            count = std::min(rows - first, static_cast<std::int64_t>(std::clamp<double>(curve.rows_until_due(), 1, kMost)));
+            for (std::int64_t i = 0; i < count; ++i) {
+                const std::int64_t row = first + i;
+                weight[i] = given_weights == nullptr ? 1.0 : given_weights[row];
+                // Those of a row of weight 0 may be anything.
+                score[i] = weight[i] > 0.0 ? scores[row] : 0.0;
+                variance[i] = weight[i] > 0.0 ? given_variances[row] : 0.0;
+                targets[i] = given_labels[row] == 1 ? 1.0 : 0.0;
+            }
+            loops().calibration.signals(score, variance, count, noisy, sure);
+            for (std::int64_t i = 0; i < count; ++i) {
+                seen[i] = curve.look_at(noisy[i], sure[i]);
+                const auto at_line = calibration::sigmoid(seen[i].line);
+                p[i] = at_line.p;
+                spread[i] = at_line.spread;
+            }
+            curve.learn({count, seen, p, spread, targets, weight});
+        }
+    }
+
     std::vector<double> copied() const { return {state_, state_ + kCurveEntries + n_scores_ * kScoreEntries}; }
     Curve curve() const noexcept { return {state_, n_scores_}; }
     const CurveState& shared() const noexcept { return curve().shared(); }
@@ -156,6 +194,15 @@ private:
         throw nb::value_error(("row " + std::to_string(row) + ": " + what).c_str());
     }
     static bool is_size(double size) noexcept { return size >= 0.0 && std::isfinite(size); }
+    // Whether all scores are finite, and all variances finite and not negative.
+    static bool are_finite(const double* scores, const double* variances, std::size_t count) noexcept {
+        double sum = 0.0, least = 0.0;
+        for (std::size_t row = 0; row < count; ++row) {
+            sum += 0.0 * scores[row] + 0.0 * variances[row];
+            least = std::min(least, variances[row]);
+        }
+        return sum == 0.0 && least >= 0.0;
+    }
     static double weight_of(const std::optional<Column<double>>& weights, std::size_t row) {
         return weights ? weights->data()[row] : 1.0;
     }
@@ -167,6 +214,7 @@ private:
         require(n_scores_ == 1 ? scores.ndim() == 1 : scores.ndim() == 2 && scores.shape(1) == width,
                 "scores must be a vector, or a matrix with one column per class");
         require(scores.size() == variances.size() * width, "variances must have one variance per row of scores");
+        if (n_scores_ == 1 && are_finite(scores.data(), variances.data(), variances.size())) return;
         for (std::size_t row = 0; row < variances.size(); ++row) {
             if (weight_of(weights, row) == 0.0) continue;
             for (std::size_t r = 0; r < width; ++r) {

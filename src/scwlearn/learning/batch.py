@@ -80,10 +80,11 @@ class LabeledBatch:
         return self.labels if self.places is None else self.labels[self.places]
 
     @property
-    def numbers_in_order(self) -> NDArray[np.intp]:
+    def numbers_in_order(self) -> slice | NDArray[np.intp]:
         """The original row indices in learning order."""
-        places = np.arange(len(self.rows)) if self.places is None else self.places
-        return places if self.numbers is None else self.numbers[places]
+        if self.places is None:
+            return slice(None) if self.numbers is None else self.numbers
+        return self.places if self.numbers is None else self.numbers[self.places]
 
     def part(self, chosen: slice) -> LabeledBatch:
         """Return a part of the rounds, with rows, labels and weights in learning order."""
@@ -98,7 +99,8 @@ class LabeledBatch:
         if self.places is None:
             return self
         weights = None if self.weights is None else self.weights[self.places]
-        return replace(self, labels=self.labels_in_order, weights=weights, places=None, numbers=self.numbers_in_order)
+        numbers = self.places if self.numbers is None else self.numbers[self.places]
+        return replace(self, labels=self.labels_in_order, weights=weights, places=None, numbers=numbers)
 
 
 def map_blocks(rows: Rows, per_row: int, function: Callable[[Block], Array]) -> list[Array]:

@@ -82,7 +82,7 @@ class Lesson(NamedTuple):
             return None
         return np.ones(len(self.rows)) if self.sample_weights is None else self.sample_weights
 
-    def _calibrate(self, snapshot: Snapshot, scores: Array, variances: Array, places: NDArray[np.intp]) -> None:
+    def _calibrate(self, snapshot: Snapshot, scores: Array, variances: Array, places: slice | NDArray[np.intp]) -> None:
         """Let the calibration learn from the scores of the rows at these places, unless they overflowed."""
         numbers = self.numbers[places]
         if self.observer is not None:
@@ -90,8 +90,8 @@ class Lesson(NamedTuple):
         if not self.calibrate:
             return
         weights = None if self.sample_weights is None else self.sample_weights[places]
-        # A class that is not known yet has a score of -infinity.
-        sound = np.isfinite(variances) & (np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1))
-        if not sound.all():
-            weights = np.where(sound, 1.0 if weights is None else weights, 0.0)
+        if not np.isfinite(variances.sum() + scores.sum()):
+            # A class that is not known yet has a score of -infinity.
+            known = np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1)
+            weights = np.where(np.isfinite(variances) & known, 1.0 if weights is None else weights, 0.0)
         snapshot.calibration.learn(scores, variances, numbers, weights)

@@ -18,6 +18,8 @@ FIRST_INEXACT = 2.0**53
 _KINDS = {"b": "bool", "i": "number", "u": "number", "f": "number", "U": "str"}
 # Up to this many classes, comparing with each is faster than sorting.
 _FEW_CLASSES = 8
+# Integers in a range up to this are counted instead of sorted.
+_SMALL_RANGE = 2**16
 
 
 def _kind_of(value: object) -> str:
@@ -69,6 +71,18 @@ def as_labels(y: Any) -> NDArray[Any]:
         if bad:
             raise ValueError(f"labels must be finite, got y[{bad[0]}] = {labels[bad[0]]}")
     return labels
+
+
+def count_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the different labels, sorted, and how often each occurs."""
+    if labels.dtype.kind in "iu" and len(labels):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < _SMALL_RANGE:
+            counts = np.bincount((labels - labels.dtype.type(low)).astype(np.intp, copy=False))
+            found = np.flatnonzero(counts)
+            return (found + low).astype(labels.dtype), counts[found]
+    values, counts = np.unique(labels, return_counts=True)
+    return values, counts
 
 
 #: Fewer labels say nothing about their order.

@@ -71,10 +71,15 @@ class ClassWeights:
         #: Number of examples of each class so far; counted only for "balanced".
         self.seen: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
+    @property
+    def left_out(self) -> set[Any]:
+        """The labels of weight 0."""
+        return {label for label, weight in self.given.items() if weight == 0} if isinstance(self.given, dict) else set()
+
     def is_nonzero(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which labels belong to classes of a non-zero weight."""
-        zero = {label for label, weight in self.given.items() if weight == 0} if isinstance(self.given, dict) else set()
-        return np.array([label not in zero for label in labels.tolist()] if zero else np.ones(len(labels)), dtype=bool)
+        zero = self.left_out
+        return np.array([label not in zero for label in labels.tolist()], dtype=bool)
 
     def of(self, numbers: NDArray[np.int32], classes: Classes) -> tuple[Array | None, NDArray[np.int64]]:
         """Return the weights of examples given their class numbers (None if all are 1), and the counts after them."""

@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from scwlearn._util.checks import check_bool, check_int
-from scwlearn.data.labels import given_classes, label_kind
+from scwlearn.data.labels import count_labels, given_classes, label_kind
 from scwlearn.data.rows import Rows
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.classifier import Classifier
@@ -285,7 +285,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         label_kind(y)
         labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
+        if labels.dtype.kind not in "biuU":
+            # It sorts the labels; these can only be those of classes.
+            check_classification_targets(labels)
         rows = self._rows(X, reset=reset)
         check_consistent_length(range(len(rows)), labels)
         return rows, labels
@@ -373,7 +375,7 @@ def training_classes(labels: NDArray[Any], weights: Array | None) -> NDArray[Any
     """Return the classes of the examples that `fit` learns from; raise a ValueError if there are fewer than two."""
     if weights is not None and not weights.any():
         raise ValueError("sample_weight is zero for every example; there is nothing to learn from")
-    classes: NDArray[Any] = np.unique(labels if weights is None else labels[weights != 0])
+    classes, _ = count_labels(labels if weights is None else labels[weights != 0])
     if len(classes) < 2:
         raise ValueError(f"y holds {len(classes)} class(es), {classes.tolist()}; a classifier needs two classes")
     return classes

@@ -215,8 +215,7 @@ class Classifier:
         *,
         calibrate: bool = True,
     ) -> Counts:
-        places = nonzero_rows(np.arange(len(rows)) if order is None else order, sample_weights)
-        places = places[self.class_weights.is_nonzero(y[places])]
+        places = self._rows_of_weight(y, order, sample_weights)
         found = self.classes.find(y[places])
         classes = self.classes.add(found.new)
         by_class, seen = self.class_weights.of(found.numbers, classes)
@@ -272,8 +271,19 @@ class Classifier:
             for message in self.findings.messages():
                 warnings.warn(message, DataWarning, stacklevel=stacklevel + 1)
 
-    def _learn_third_class(self, lesson: Lesson, classes: Classes, places: NDArray[np.intp]) -> Snapshot:
+    def _rows_of_weight(
+        self, y: NDArray[Any], order: NDArray[np.intp] | None, sample_weights: Array | None
+    ) -> slice | NDArray[np.intp]:
+        """Return the rows of a weight other than 0, in learning order."""
+        left_out = bool(self.class_weights.left_out)
+        if order is None and not left_out and (sample_weights is None or sample_weights.all()):
+            return slice(None)
+        places = nonzero_rows(np.arange(len(y)) if order is None else order, sample_weights)
+        return places[self.class_weights.is_nonzero(y[places])] if left_out else places
+
+    def _learn_third_class(self, lesson: Lesson, classes: Classes, places: slice | NDArray[np.intp]) -> Snapshot:
         """Learn from the rows before the first of the third class as a binary classifier, then split it."""
+        places = np.arange(len(lesson.rows))[places]
         third = int(np.argmax(lesson.numbers[places] >= 2))
         two = Snapshot(copy(self.learner), copy(self.calibration), classes.first(2))
         lesson.part(places[:third]).teach(two)
@@ -371,8 +381,10 @@ class Classifier:
         return self.learner.model
 
 
-def _spread(values: NDArray[Any], places: NDArray[np.intp], count: int) -> NDArray[Any]:
+def _spread(values: NDArray[Any], places: slice | NDArray[np.intp], count: int) -> NDArray[Any]:
     """Return the values at their places, and 0 elsewhere."""
+    if isinstance(places, slice):
+        return values
     spread = np.zeros(count, dtype=values.dtype)
     spread[places] = values
     return spread

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.batch import NamedRows
-from scwlearn.data.labels import looks_sorted
+from scwlearn.data.labels import count_labels, looks_sorted
 from scwlearn.data.rows import Rows
 from scwlearn.learning.data_warnings import EMPTY_EXAMPLES, SORTED_LABELS, UNEVEN_FEATURES
 
@@ -67,7 +67,7 @@ def examine(rows: Rows | NamedRows | tuple[Any, ...], labels: NDArray[Any], *, s
     `sizes` tells whether the sizes of features matter, `constant` whether there is an intercept.
     """
     changes = int(np.count_nonzero(labels[1:] != labels[:-1]))
-    is_sorted = looks_sorted(np.unique(labels, return_counts=True)[1].tolist(), changes)
+    is_sorted = looks_sorted(count_labels(labels)[1].tolist(), changes)
     names: list[Any] = []
     if isinstance(rows, tuple):
         stored, columns, lengths = _numbers_in(rows[:_SAMPLE], names)

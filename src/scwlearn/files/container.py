@@ -11,6 +11,8 @@ import os
 import re
 import stat
 from itertools import chain
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from numpy.typing import NDArray
@@ -51,14 +53,51 @@ def write_container(path: Path, text: str, arrays: safetensors.Arrays) -> None:
     }
     chunks = safetensors.encode(metadata, arrays)
     header = bytes(next(chunks))
-    checksum = hashlib.sha256()
-    with atomic_file(path) as file:
-        # Copies, because another thread may be changing the arrays.
-        for chunk in map(bytes, chain([header], chunks)):
-            checksum.update(chunk)
-            file.write(chunk)
+    copy = bytearray()
+    with atomic_file(path) as file, _Checksum() as checksum:
+        for chunk in chain([header], chunks):
+            # A copy, because another thread may be changing the arrays.
+            copy[:] = chunk
+            checksum.begin(copy)
+            file.write(copy)
+            checksum.wait()
         file.seek(header.index(_ZEROS))
         file.write(checksum.hexdigest().encode())
+
+
+class _Checksum:
+    """SHA-256 that a thread computes while another one writes the same bytes."""
+
+    def __init__(self) -> None:
+        self._sha256 = hashlib.sha256()
+        self._begun: SimpleQueue[bytearray | None] = SimpleQueue()
+        self._done: SimpleQueue[None] = SimpleQueue()
+        self._thread = Thread(target=self._run, name="scwlearn checksum", daemon=True)
+
+    def __enter__(self) -> _Checksum:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._begun.put(None)
+        self._thread.join()
+
+    def begin(self, chunk: bytearray) -> None:
+        """Begin to add a chunk, which must stay as it is until `wait` returns."""
+        self._begun.put(chunk)
+
+    def wait(self) -> None:
+        """Wait until the chunk has been added."""
+        self._done.get()
+
+    def hexdigest(self) -> str:
+        """Return the checksum of all chunks."""
+        return self._sha256.hexdigest()
+
+    def _run(self) -> None:
+        while (chunk := self._begun.get()) is not None:
+            self._sha256.update(chunk)
+            self._done.put(None)
 
 
 def read_container(path: Path) -> Contents:

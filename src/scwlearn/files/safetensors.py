@@ -35,7 +35,8 @@ _DTYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 # The safetensors library has the same limit.
 _MAX_HEADER_BYTES = 100_000_000
 _MAX_DIMENSIONS = 3
-_CHUNK_BYTES = 2**22
+# Fits the cache of a core until a chunk has been copied, added to a checksum and written.
+_CHUNK_BYTES = 2**19
 # The native loops are faster on arrays that start at a cache line.
 _CACHE_LINE = 64
 

@@ -30,7 +30,7 @@ from scwlearn.model.covariance import Array
 from scwlearn.model.full import factors
 from scwlearn.model.gaussian import SPREAD_SCALE, Gaussian
 
-# From this size on, threads of BLAS gain more than they lose on a busy machine, where each of the many short calls waits
+# From this size on, threads of BLAS gain more than they lose on a busy machine, where each of many short calls waits
 # for the slowest of them: with 300 features and other processes on both cores, a merge took 7 s instead of 0.05 s.
 _SIZE_FOR_THREADS = 2000
 # Columns that a QR decomposition takes at a time.

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from scwlearn import StreamClassifier
-from scwlearn.learning.explain import INTERCEPT, largest_weights
+from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.config import LearnerConfig
+from scwlearn.learning.explain import INTERCEPT, largest_numbered_weights, largest_weights
 from stream_examples import EXAMPLES, TARGETS, new, numbers_of, taught
 
 pytestmark = pytest.mark.native
@@ -89,6 +91,28 @@ def test_ties_among_the_largest_weights_go_to_the_first(count, monkeypatch):
     for own, shown in zip(weights, top.values(), strict=True):
         in_order = sorted(range(5_000), key=lambda place: (-abs(own[place]), place))
         assert [weight.name for weight in shown] == in_order[:count]
+
+
+@pytest.mark.parametrize("labels", [["b", "a"], ["a", "b"], ["c", "a", "b"]])
+@pytest.mark.parametrize(
+    ("rule", "settings"),
+    [
+        ("scw1", {"covariance": "diagonal"}),
+        ("scw1", {"covariance": "full"}),
+        ("arow", {"covariance": "full", "shared_covariance": True}),
+        ("arow", {"covariance": "diagonal", "multi_class": "ovr"}),
+        ("pa1", {"average": True}),
+        ("romma", {}),
+    ],
+)
+def test_the_largest_weights_of_a_model_are_those_of_its_arrays(rule, settings, labels):
+    classifier, random = Classifier(LearnerConfig.create(rule, settings)), np.random.default_rng(0)
+    y = np.resize(labels, 60)
+    classifier.learn(random.normal(size=(60, 40)), y)
+    variances = None if classifier.config.rule.order == 1 else classifier.variances()
+    expected = largest_weights(range(40), classifier.class_labels(), classifier.weights(), variances, 7)
+    found = largest_numbered_weights(classifier.snapshot, range(40), 7)
+    np.testing.assert_equal(found, expected)
 
 
 def test_a_hashed_weight_has_a_name_that_was_seen():

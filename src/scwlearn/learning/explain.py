@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from scwlearn._native import Vocabulary
 from scwlearn._util.checks import check_int
 from scwlearn.data.rows import Rows
+from scwlearn.model.covariance import Indices
 from scwlearn.model.scale import RunningScale
 from scwlearn.model.snapshot import Snapshot
 
@@ -70,8 +72,27 @@ def largest_weights(
     found: dict[Any, list[Weight]] = {}
     for number, label in enumerate(labels):
         own = weights[number, : len(names)]
-        largest = _largest(own, count).tolist()
+        largest = _largest(own.__getitem__, len(own), count).tolist()
         found[label] = [Weight(names[i], float(own[i]), _deviation(variances, number, i)) for i in largest]
+    return found
+
+
+def largest_numbered_weights(snapshot: Snapshot, names: Sequence[Any], count: int) -> dict[Any, list[Weight]]:
+    """Return the largest weights of each class of a learner from rows, without copying all of them.
+
+    A million weights and variances take longer to copy than to search.
+    """
+    learner, model = snapshot.learner, snapshot.learner.model
+    found: dict[Any, list[Weight]] = {}
+    for row, label in enumerate(snapshot.class_labels()):
+        number = 0 if snapshot.is_binary else int(snapshot.classes.order[row])
+        largest = _largest(partial(model.weights_of, number), len(names), count)
+        weights = model.weights_of(number, largest)
+        if snapshot.is_binary:
+            weights = snapshot.by_label(weights)[0]
+        variances = model.variances_of(number, largest) if learner.rule.order == 2 else np.full(len(largest), np.nan)
+        shown = zip(largest.tolist(), weights.tolist(), np.sqrt(variances).tolist(), strict=True)
+        found[label] = [Weight(names[i], weight, deviation) for i, weight, deviation in shown]
     return found
 
 
@@ -94,16 +115,20 @@ def parts_of_scores(
     return found
 
 
-def _largest(weights: Array, count: int) -> NDArray[np.intp]:
-    """Return the indices of the largest weights in absolute value, in descending order; ties by index."""
-    best, least = np.empty(0, dtype=np.intp), -1.0
+def _largest(weights: Callable[[Indices], Array], size: int, count: int) -> NDArray[np.intp]:
+    """Return the indices of the largest of `size` weights in absolute value, in descending order; ties by index."""
+    best, largest, least = np.empty(0, dtype=np.intp), np.empty(0), -1.0
     at_once = max(_WEIGHTS_AT_ONCE, count)
-    for start in range(0, len(weights) if count else 0, at_once):
-        sizes = np.abs(weights[start : start + at_once])
-        places = np.append(best, start + np.flatnonzero(sizes > least))
-        best = places[np.argsort(-np.abs(weights[places]), kind="stable")][:count]
+    for start in range(0, size if count else 0, at_once):
+        sizes = np.abs(weights(slice(start, min(start + at_once, size))))
+        larger = np.flatnonzero(sizes > least)
+        if not len(larger):
+            continue
+        places, both = np.append(best, start + larger), np.append(largest, sizes[larger])
+        order = np.argsort(-both, kind="stable")[:count]
+        best, largest = places[order], both[order]
         if len(best) == count:
-            least = abs(weights[best[-1]])
+            least = largest[-1]
     return best
 
 

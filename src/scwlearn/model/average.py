@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import AVERAGE_STATE
-from scwlearn.model.covariance import Array, aligned_copy, is_sound, zeros
+from scwlearn.model.covariance import Array, Indices, aligned_copy, is_sound, zeros
 
 # The entries of `state`, as in native/core.
 LAG_SCALE, LATEST_MISTAKES, AVERAGE_MISTAKES = range(AVERAGE_STATE)
@@ -52,6 +52,12 @@ class Average:
     def lags(self, classes: int) -> Array:
         """Return mu - average: (classes, size)."""
         lags: Array = self.lag.T[:classes] * self.state[:classes, LAG_SCALE, np.newaxis]
+        return lags
+
+    def lags_of(self, number: int, features: Indices) -> Array:
+        """Return mu - average of a class and some features."""
+        row = 0 if len(self.state) == 1 else number
+        lags: Array = self.lag[features, number] * self.state[row, LAG_SCALE]
         return lags
 
     def copy(self) -> Average:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+#: Some of the features, by index.
+Indices = slice | NDArray[np.intp]
 #: Rows as a dense matrix or a SciPy CSR matrix, constant feature included.
 Matrix = Any
 

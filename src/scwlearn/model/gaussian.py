@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import LANE_MULTIPLE, SCALARS, SMALLEST_VARIANCE, Model
 from scwlearn.model.average import Average
-from scwlearn.model.covariance import Array, Covariance, Matrix, aligned_copy, is_sound
+from scwlearn.model.covariance import Array, Covariance, Indices, Matrix, aligned_copy, is_sound
 from scwlearn.model.interleaved import Interleaved
 
 # The entries of `scalars`, as in native/core.
@@ -268,6 +268,22 @@ class Gaussian:
         """Return the diagonal of each Sigma: (classes, size), the same row for all classes if shared."""
         variances = self.covariance.variances(self.memory, self.initial_variance)
         return np.ascontiguousarray(self._of_classes(variances.T).T)
+
+    def weights_of(self, number: int, features: Indices) -> Array:
+        """Return the weights that predictions use, as `shown_weights` does, of a class and some features."""
+        row = 0 if self.joint else number
+        weights: Array = self.covariance.means(self.memory)[number, features] * self.scalars[row, MEAN_SCALE]
+        average = self.average
+        return weights if average is None or not average.is_used else weights - average.lags_of(number, features)
+
+    def variances_of(self, number: int, features: NDArray[np.intp]) -> Array:
+        """Return the diagonal of Sigma, as `variances` does, of a class and some features."""
+        if self.covariance.correlated:
+            chosen: Array = self.variances()[number, features]
+            return chosen
+        memory = self.covariance.marginal(self.memory, features, self.classes, self.initial_variance)
+        variances: Array = self._with(memory, None).variances()[number]
+        return variances
 
     def root(self, number: int = 0) -> Array:
         """Return R with Sigma = R R' of a class."""

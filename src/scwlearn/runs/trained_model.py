@@ -19,7 +19,13 @@ from scwlearn.files.container import FORMAT
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.committee.members import member_classifiers
-from scwlearn.learning.explain import INTERCEPT, Weight, largest_named_weights, largest_weights
+from scwlearn.learning.explain import (
+    INTERCEPT,
+    Weight,
+    largest_named_weights,
+    largest_numbered_weights,
+    largest_weights,
+)
 from scwlearn.learning.learner import Learner
 from scwlearn.rules import AUTO, Rule, all_rules
 from scwlearn.runs.record import Record, TopWeight
@@ -156,6 +162,8 @@ class TrainedModel:
             first = self.first_number
             return {label: [w._replace(name=w.name + first) for w in weights] for label, weights in top.items()}
         names = self.column_names or range(self.first_number, self.first_number + self.n_features)
+        if not isinstance(self.classifier.learner, Committee):
+            return largest_numbered_weights(self.classifier.snapshot, names, count)
         return largest_weights(
             names, self.classifier.class_labels(), self.classifier.weights(), self._variances(), count
         )

@@ -1,11 +1,14 @@
 """The model: marginals, other orders of features and classes, and single classes."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 
 from learner_examples import FORMS, every_form
 from scwlearn import Learner
 from scwlearn.learning.merging.features import _arranged
+from scwlearn.model import interleaved
 from scwlearn.model.covariances import COVARIANCE_NAMES
 from scwlearn.model.covariances import covariance as named_covariance
 from scwlearn.model.gaussian import NORM2, NORM2_PEAK, Gaussian
@@ -176,3 +179,59 @@ def test_of_class_returns_the_weights_and_sigma_of_one_class(covariance, form):
         np.testing.assert_array_equal(one.matrix(), models.matrix(number))
         one.memory[:] = 7.0
     assert models.memory.tobytes() == before
+
+
+@every_covariance
+@every_form
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_model_with_room_widens_like_one_without(covariance, form, intercept, monkeypatch):
+    x, y = examples()
+    found = []
+    for large in (0, 10**9):
+        monkeypatch.setattr(interleaved, "_LARGE", large)
+        monkeypatch.setattr(interleaved, "_SPARE_PART", 1)
+        learner = Learner(
+            "pa1" if covariance == "identity" else "arow",
+            n_classes=0,
+            covariance=covariance,
+            intercept=intercept,
+            **FORMS[form],
+        )
+        learner.learn(x[:50, :7], y[:50])
+        for width in (8, 10, FEATURES):
+            learner.widen(width)
+            learner.learn(x[50:, :width], y[50:])
+        found.append((learner.model.memory.tobytes(), learner.model.scalars.tobytes()))
+    assert found[0] == found[1]
+
+
+def test_a_diagonal_model_with_room_widens_where_it_is(monkeypatch):
+    monkeypatch.setattr(interleaved, "_LARGE", 0)
+    monkeypatch.setattr(interleaved, "_SPARE_PART", 2)
+    learner = Learner("arow", covariance="diagonal")
+    learner.learn(np.eye(8), [1, -1] * 4)
+    same, model, before = learner.with_parameters({"r": 2.0}), learner.model, copy(learner)
+    learner.widen(10)
+    assert np.shares_memory(learner.model.memory, model.memory)
+    # Another learner on the same model still shares it, but cannot have the same room.
+    learner.learn(np.eye(8, 10), [-1, 1] * 4)
+    assert np.array_equal(same.model.memory, learner.model.memory[:8])
+    assert np.array_equal(same.model.scalars, learner.model.scalars)
+    same.widen(11)
+    assert not np.shares_memory(same.model.memory, learner.model.memory)
+    assert not np.shares_memory(before.model.memory, learner.model.memory)
+    # Without room, it moves.
+    learner.widen(20)
+    assert not np.shares_memory(learner.model.memory, model.memory)
+
+
+def test_memory_that_is_part_of_other_memory_has_no_room(monkeypatch):
+    monkeypatch.setattr(interleaved, "_LARGE", 0)
+    diagonal, one = named_covariance("diagonal"), np.ones(1)
+    for memory in (np.zeros((8, 2)), np.zeros(99)[8:24].reshape(8, 2), np.zeros(999, np.uint8)[:128].view(float)):
+        assert diagonal.extend(memory.reshape(-1, 2), 1, one) is None
+    memory = diagonal.start(64, 1, 1.0)
+    assert diagonal.extend(memory, 1, one) is not None
+    assert diagonal.extend(memory, 1, one) is None
+    assert diagonal.extend(memory[1:], 1, one) is None
+    assert diagonal.extend(memory, 10**6, one) is None

@@ -143,7 +143,8 @@ class Growing(BaseLearner):
         if not count:
             return model
         with self._axis.reserve(model.covariance, model.size + count, model.lanes, averaged=self.config.averages):
-            return model.widened(model.size - self.config.intercept, count)
+            # Features without names are only ever appended, and nothing else is numbered by them.
+            return model.widened(model.size - self.config.intercept, count, in_place=self.vocabulary is None)
 
     def _with_room(self, model: Gaussian, classes: int) -> Gaussian:
         """Return a model with room for classes."""

@@ -72,6 +72,9 @@ class Covariance(Protocol):
     def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
         """Return memory with `count` more features at index `at`, uncorrelated, each lane with its variance."""
 
+    def extend(self, memory: Array, count: int, variances: Array) -> Array | None:
+        """Return the same memory with `count` more features at its end, as `widen` does; None if there is no room."""
+
     def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
         """Return the memory of the model of `features` alone; lanes from `classes` on hold the prior."""
 
@@ -112,12 +115,32 @@ class Covariance(Protocol):
         """Raise a ValueError for memory that no sequence of updates leads to (it may come from a hostile file)."""
 
 
-def zeros(*shape: int) -> Array:
-    """Allocate zeros aligned to a cache line, which makes the native loops faster, above all with threads."""
+def zeros(*shape: int, spare: int = 0) -> Array:
+    """Allocate zeros aligned to a cache line, which makes the native loops faster, above all with threads.
+
+    `spare` more numbers lie behind them, for `extended`. They take no memory until they are written.
+    """
     entries = math.prod(shape)
-    room = np.zeros(entries + _LINE // 8)
-    first = -room.ctypes.data % _LINE // 8
+    room = np.zeros(entries + spare + _LINE // 8)
+    first = _first(room)
     return room[first : first + entries].reshape(shape)
+
+
+def extended(memory: Array, count: int) -> Array | None:
+    """Return a matrix that `zeros` has allocated with `count` rows behind it, in the same memory; None without room."""
+    room, width = memory.base, memory.shape[1]
+    if not isinstance(room, np.ndarray) or room.shape != (room.size,) or room.dtype != memory.dtype:
+        return None
+    first = _first(room)
+    end = first + memory.size + count * width
+    if not memory.flags.c_contiguous or memory.ctypes.data != room[first:].ctypes.data or end > len(room):
+        return None
+    return room[first:end].reshape(-1, width)
+
+
+def _first(room: Array) -> int:
+    """Return the index of the first number that starts a cache line."""
+    return int(-room.ctypes.data % _LINE // 8)
 
 
 def aligned_copy(array: Array) -> Array:

@@ -100,6 +100,9 @@ class Full:
         self.means(wider)[:] = np.insert(self.means(memory), [at] * count, 0.0, axis=1)
         return wider
 
+    def extend(self, memory: Array, count: int, variances: Array) -> Array | None:
+        return None
+
     def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
         size = len(features)
         smaller = self.start(size, self.lanes(memory), prior)

@@ -136,11 +136,17 @@ class Gaussian:
         if self.average is not None and other.average is not None:
             self.average.restore(other.average)
 
-    def widened(self, at: int, count: int) -> Gaussian:
-        """Return the model with `count` more features at index `at`, as if they had always been there, and zero."""
+    def widened(self, at: int, count: int, *, in_place: bool = False) -> Gaussian:
+        """Return the model with `count` more features at index `at`, as if they had always been there, and zero.
+
+        In place, features at the end lie behind the others, if there is room: both models are then one.
+        """
         unseen = np.full(self.lanes, self.initial_variance)
         unseen[: self.classes] = self._unseen()[: self.classes]
         average = self._average_by(lambda average: average.widened(at, count))
+        longer = self.covariance.extend(self.memory, count, unseen) if in_place and at == self.size else None
+        if longer is not None:
+            return replace(self, memory=longer, average=average)
         return self._with(self.covariance.widen(self.memory, at, count, unseen), average)
 
     def marginal(self, features: NDArray[np.int64]) -> Gaussian:

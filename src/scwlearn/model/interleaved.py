@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LANE_MULTIPLE
-from scwlearn.model.covariance import Array, Matrix, check_variances, squares, zeros
+from scwlearn.model.covariance import Array, Matrix, check_variances, extended, squares, zeros
 
 # Features whose lanes are separated at a time.
 _COPIED_AT_ONCE = 4096
+# Memory of more numbers than this has room for more features: an eighth of them, up to 64 MB.
+_LARGE, _SPARE_PART, _MOST_SPARE = 2**16, 8, 2**23
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Interleaved:
         return False
 
     def start(self, size: int, lanes: int, prior: float) -> Array:
-        memory = zeros(*self.shape(size, lanes))
+        memory = self._zeros(size, self.shape(size, lanes)[1])
         self._spread(memory)[:] = prior
         return memory
 
@@ -64,9 +66,18 @@ class Interleaved:
         return memory[:, : self.lanes(memory)].T
 
     def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
-        wider = zeros(len(memory) + count, memory.shape[1])
+        wider = self._zeros(len(memory) + count, memory.shape[1])
         wider[:at], wider[at + count :] = memory[:at], memory[at:]
         spread = self._spread(wider)[at : at + count]
+        spread[:] = variances[: spread.shape[1]]
+        return wider
+
+    def extend(self, memory: Array, count: int, variances: Array) -> Array | None:
+        wider = extended(memory, count)
+        # A model in the same memory may have been extended before: its variances are positive.
+        if not self.keeps_variances or wider is None or wider[len(memory) :].any():
+            return None
+        spread = self._spread(wider)[len(memory) :]
         spread[:] = variances[: spread.shape[1]]
         return wider
 
@@ -128,6 +139,11 @@ class Interleaved:
 
     def check(self, memory: Array, size: int) -> None:
         check_variances(self._spread(memory))
+
+    def _zeros(self, size: int, stride: int) -> Array:
+        """Return memory of zeros with room for `extend`, if it is large."""
+        entries = size * stride
+        return zeros(size, stride, spare=min(entries // _SPARE_PART, _MOST_SPARE) if entries > _LARGE else 0)
 
     def _spread(self, memory: Array) -> Array:
         """Return a view of the variances: (size, lanes), or (size, 1) if shared."""

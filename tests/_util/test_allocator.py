@@ -6,7 +6,7 @@ from threading import Event, Thread
 import pytest
 
 from scwlearn._util import allocator
-from scwlearn._util.allocator import reused_memory
+from scwlearn._util.allocator import keep_freed_memory, reused_memory
 
 
 class FakeLibrary:
@@ -114,3 +114,12 @@ def test_glibc_is_found_where_it_is():
     import platform
 
     assert (allocator._glibc() is not None) == (platform.libc_ver()[0] == "glibc")
+
+
+@pytest.mark.parametrize("variable", [None, "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"])
+def test_a_command_keeps_memory_unless_the_environment_says_otherwise(library, monkeypatch, variable):
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_")
+    if variable is not None:
+        monkeypatch.setenv(variable, "65536")
+    keep_freed_memory()
+    assert len(library.parameters) == (2 if variable is None else 0)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from scwlearn._util.allocator import keep_freed_memory
 from scwlearn.cli.console import Silent, Terminal
 from scwlearn.cli.messages import SCHEMA_FIXED, error_message
 from scwlearn.cli.options import STDIO, invocation, usage_error, words
@@ -51,6 +52,7 @@ class Input:
         eager: bool = False,
         skipped: SkippedRecords | None = None,
     ) -> None:
+        keep_freed_memory()
         self.terminal = Terminal(quiet=given["quiet"])
         self._sources = [source for path in given["data"] for source in _sources(path)]
         #: Paths, URLs without credentials, and names of data sets.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,10 @@ from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.labels import FIRST_INEXACT, Classes
 from scwlearn.data.rows import Rows
 from scwlearn.learning.learner import Learner
-from scwlearn.runs.coverage import CoverageCounter
-from scwlearn.runs.trained_model import TrainedModel
+
+if TYPE_CHECKING:
+    from scwlearn.runs.coverage import CoverageCounter
+    from scwlearn.runs.trained_model import TrainedModel
 
 
 def training_labels(examples: Batch) -> NDArray[Any]:

@@ -69,16 +69,27 @@ class LabelCounts:
     def __init__(self) -> None:
         self._counts: Counter[Any] = Counter()
         self._changes = 0
-        self._last: NDArray[Any] | None = None
+        self._last: Any = None
 
     def update(self, labels: NDArray[Any], weights: NDArray[np.float64] | None = None) -> None:
         """Count the labels of the next batch; those of weight 0 are left out."""
         labels = labels if weights is None else labels[weights != 0]
         values, counts = np.unique(labels, return_counts=True)
-        self._counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-        joined = labels if self._last is None else np.concatenate([self._last, labels])
-        self._changes += int(np.count_nonzero(joined[1:] != joined[:-1]))
-        self._last = labels[-1:] if len(labels) else self._last
+        self._add(labels, dict(zip(values.tolist(), counts.tolist(), strict=True)))
+
+    def update_numbers(self, numbers: NDArray[np.int32]) -> None:
+        """Count the labels of the next batch, given as class numbers, which need not be sorted."""
+        counts = np.bincount(numbers)
+        values = np.flatnonzero(counts)
+        self._add(numbers, dict(zip(values.tolist(), counts[values].tolist(), strict=True)))
+
+    def _add(self, labels: NDArray[Any], counts: dict[Any, int]) -> None:
+        if not len(labels):
+            return
+        self._counts.update(counts)
+        is_new = self._last is not None and bool(self._last != labels[0])
+        self._changes += is_new + int(np.count_nonzero(labels[1:] != labels[:-1]))
+        self._last = labels[-1]
 
     @property
     def counts(self) -> Counter[Any]:
@@ -123,7 +134,7 @@ class ProgressiveMetrics(ProbabilityMetrics):
         if len(snapshot.classes) <= MAX_CONFUSION_CLASSES:
             counts = np.bincount(batch.numbers * MAX_CONFUSION_CLASSES + predicted)
             self._confusion.reshape(-1)[: len(counts)] += counts
-        self.label_counts.update(batch.numbers)
+        self.label_counts.update_numbers(batch.numbers)
         if not self._probabilities:
             return
         seen = self._seen_before(batch.numbers)

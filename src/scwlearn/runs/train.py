@@ -28,7 +28,6 @@ from scwlearn.learning.settings import Face
 from scwlearn.rules import Rule
 from scwlearn.runs.batches import check_label_type, numbers_as_names, training_labels
 from scwlearn.runs.metrics import LabelCounts, ProbabilityMetrics, ProgressiveMetrics, label_ranks
-from scwlearn.runs.predict import predict
 from scwlearn.runs.record import Baseline, Pass, Point, Record
 from scwlearn.runs.trained_model import TrainedModel
 
@@ -185,6 +184,8 @@ class TrainingRun:
         """Return count, error and, if asked for, log-loss of the held-out examples; None without any."""
         if not self.has_begun or not self.held_out:
             return None
+        from scwlearn.runs.predict import predict
+
         classes, metrics = self.classifier.classes, ProbabilityMetrics()
         ranks = np.append(label_ranks(classes), -1)
         seen = mistakes = 0

@@ -1,14 +1,18 @@
 """Truncated, damaged and foreign files: all are refused, with a message that says why."""
 
+import errno
 import os
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import scwlearn
 from forged import Forged, refusal, resealed, with_checksum
+from scwlearn._util.atomic import atomic_file
 from scwlearn.files import container, read
 
 
@@ -197,3 +201,46 @@ def test_hostile_headers_are_refused(path):
         content[:8] = length.to_bytes(8, "little")
         path.write_bytes(resealed(content))
         assert refusal(path).startswith(f"header length of {length} bytes, but at most {len(content) - 8} are possible")
+
+
+def large_learner():
+    learner = scwlearn.Learner("arow", covariance="diagonal")
+    learner.learn(np.random.default_rng(0).normal(size=(2, 200_000)), [1, -1])
+    return learner
+
+
+def test_a_model_is_saved_without_a_thread_if_there_can_be_none(tmp_path, monkeypatch):
+    learner = large_learner()
+    scwlearn.save(learner, tmp_path / "with.model")
+
+    def refuse(thread):
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    monkeypatch.setattr(container.Thread, "start", refuse)
+    scwlearn.save(learner, tmp_path / "without.model")
+    assert (tmp_path / "without.model").read_bytes() == (tmp_path / "with.model").read_bytes()
+    assert read(tmp_path / "without.model").learner.counts.seen == 2
+
+
+def test_a_failed_write_leaves_neither_a_thread_nor_a_file(tmp_path, monkeypatch):
+    class Full:
+        def __init__(self, file):
+            self.file, self.left = file, 10**6
+
+        def write(self, data):
+            self.left -= len(data)
+            if self.left < 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return self.file.write(data)
+
+    @contextmanager
+    def full(path):
+        with atomic_file(path) as file:
+            yield Full(file)
+
+    monkeypatch.setattr(container, "atomic_file", full)
+    before = threading.enumerate()
+    with pytest.raises(OSError, match="No space"):
+        scwlearn.save(large_learner(), tmp_path / "large.model")
+    assert threading.enumerate() == before
+    assert not any(tmp_path.iterdir())

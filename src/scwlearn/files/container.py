@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import stat
+from contextlib import suppress
 from itertools import chain
 from queue import SimpleQueue
 from threading import Thread
@@ -72,23 +73,32 @@ class _Checksum:
         self._sha256 = hashlib.sha256()
         self._begun: SimpleQueue[bytearray | None] = SimpleQueue()
         self._done: SimpleQueue[None] = SimpleQueue()
-        self._thread = Thread(target=self._run, name="scwlearn checksum", daemon=True)
+        self._thread: Thread | None = None
 
     def __enter__(self) -> _Checksum:
-        self._thread.start()
+        thread = Thread(target=self._run, name="scwlearn checksum", daemon=True)
+        # There are no new threads when Python exits, where a model may be saved, too.
+        with suppress(RuntimeError):
+            thread.start()
+            self._thread = thread
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._begun.put(None)
-        self._thread.join()
+        if self._thread is not None:
+            self._begun.put(None)
+            self._thread.join()
 
     def begin(self, chunk: bytearray) -> None:
         """Begin to add a chunk, which must stay as it is until `wait` returns."""
-        self._begun.put(chunk)
+        if self._thread is None:
+            self._sha256.update(chunk)
+        else:
+            self._begun.put(chunk)
 
     def wait(self) -> None:
         """Wait until the chunk has been added."""
-        self._done.get()
+        if self._thread is not None:
+            self._done.get()
 
     def hexdigest(self) -> str:
         """Return the checksum of all chunks."""

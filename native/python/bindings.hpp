@@ -182,6 +182,7 @@ void bind_rows(nb::module_& module);
 void bind_learning(nb::module_& module);
 void bind_vocabulary(nb::module_& module);
 void bind_one_at_a_time(nb::module_& module);
+void bind_classifier_by_one(nb::module_& module);
 void bind_parsing(nb::module_& module);
 void bind_records(nb::module_& module);
 void bind_tables(nb::module_& module);

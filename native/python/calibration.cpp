@@ -1,10 +1,8 @@
 // The class Calibration: a calibration curve over a state array that NumPy owns.
-#include "calibrate/calibration.hpp"
-
 #include <algorithm>
 #include <cmath>
 
-#include "python/bindings.hpp"
+#include "python/held_curve.hpp"
 
 using namespace nanobind::literals;
 
@@ -14,7 +12,7 @@ namespace {
 
 using calibration::Curve;
 
-class Calibration {
+class Calibration : public HeldCurve {
 public:
     Calibration(std::int64_t n_scores, double window) {
         require(n_scores >= 1, "n_scores must be at least 1");
@@ -27,7 +25,6 @@ public:
     void set_state(const nb::object& state) { adopt(nb::module_::import_("numpy").attr("array")(state, "float64")); }
     nb::object state() const { return array_; }
     nb::object state_copy() const { return array_.attr("copy")(); }
-    std::int64_t n_scores() const noexcept { return n_scores_; }
 
     // Checks everything before learning anything: a number that is not finite would stay in the sums forever.
     void learn(const ReadOnly& scores, const Column<double>& variances, const Column<std::int64_t>& labels,
@@ -57,27 +54,20 @@ public:
                         weight_of(weights, row), work.data());
     }
 
-    // A single row, after the model has learned from it: it is too late to refuse numbers out of range, so they are
-    // skipped. Keeps the GIL, so no other thread reads a half-updated curve.
     void learn_one(nb::handle scores, double variance, std::int64_t label, double weight) {
         if (n_scores_ == 1) {
             const double score = nb::cast<double>(scores);
-            if (std::isfinite(score) && is_size(variance) && is_size(weight))
-                curve().learn(&score, variance, label, weight, nullptr);
-            return;
+            return HeldCurve::learn_one(&score, variance, label, weight);
         }
         const auto all = nb::cast<Column<double>>(scores);
         require(static_cast<std::int64_t>(all.size()) == n_scores_, "scores must have one score per class");
         require(label >= 0 && label < n_scores_, "label must be the number of a known class");
-        const bool sound = std::all_of(all.data(), all.data() + all.size(), [](double score) { return score < HUGE_VAL; });
-        if (!(sound && is_size(variance) && is_size(weight))) return;
-        std::vector<double> work(3 * all.size());
-        curve().learn(all.data(), variance, label, weight, work.data());
+        HeldCurve::learn_one(all.data(), variance, label, weight);
     }
 
     double probability(double score, double variance) const {
         require(n_scores_ == 1, "probability is for one score per example; use probabilities");
-        require(std::isfinite(score) && is_size(variance), "score must be finite, variance finite and >= 0");
+        require(is_sound(&score, variance), "score must be finite, variance finite and >= 0");
         return curve().probability(score, variance);
     }
 
@@ -143,16 +133,6 @@ public:
     }
 
 private:
-    void adopt(nb::object array) {
-        const auto numbers = nb::cast<Numbers>(array);
-        const std::int64_t own = static_cast<std::int64_t>(numbers.size()) - kCurveEntries;
-        require(numbers.ndim() == 1 && own >= kScoreEntries && own % kScoreEntries == 0,
-                "state has the wrong length for a calibration");
-        array_ = std::move(array);
-        state_ = numbers.data();
-        n_scores_ = own / kScoreEntries;
-    }
-
     // Learns from as many rows at a time as lie between two changes of the curve.
     static void learn_binary(Curve& curve, const double* scores, const Column<double>& variances,
                              const Column<std::int64_t>& labels, const std::optional<Column<double>>& weights) {
@@ -187,13 +167,11 @@ private:
     }
 
     std::vector<double> copied() const { return {state_, state_ + kCurveEntries + n_scores_ * kScoreEntries}; }
-    Curve curve() const noexcept { return {state_, n_scores_}; }
     const CurveState& shared() const noexcept { return curve().shared(); }
 
     [[noreturn]] static void refuse_row(std::size_t row, const std::string& what) {
         throw nb::value_error(("row " + std::to_string(row) + ": " + what).c_str());
     }
-    static bool is_size(double size) noexcept { return size >= 0.0 && std::isfinite(size); }
     // Whether all scores are finite, and all variances finite and not negative.
     static bool are_finite(const double* scores, const double* variances, std::size_t count) noexcept {
         double sum = 0.0, least = 0.0;
@@ -224,13 +202,11 @@ private:
             if (!is_size(variances(row))) refuse_row(row, "variance must be finite and >= 0");
         }
     }
-
-    nb::object array_;
-    double* state_ = nullptr;
-    std::int64_t n_scores_ = 0;
 };
 
 }  // namespace
+
+HeldCurve& held_curve(nb::handle calibration) { return *nb::cast<Calibration*>(calibration); }
 
 void bind_calibration(nb::module_& module) {
     module.attr("LARGEST_LOGIT") = calibration::kLargestLogit;

@@ -39,6 +39,8 @@ public:
     // The number of features found, repeated ones included, and the sum of their absolute values.
     std::int64_t met() const noexcept { return met_; }
     double total() const noexcept { return total_; }
+    // Whether each key of x was a known name with a plain number other than 0, so that no user code ran.
+    bool is_plain(const nb::dict& x) const noexcept { return plain_ == PyDict_GET_SIZE(x.ptr()); }
 
 private:
     // Reads a dict whose keys `prefix` precedes, if it is not null.
@@ -82,7 +84,7 @@ private:
     // code.
     bool add_cached(PyObject* key, PyObject* number) {
         if (Py_TYPE(key) != key_type_) return false;
-        const double value = PyFloat_CheckExact(number) ? PyFloat_AS_DOUBLE(number) : whole_number(number);
+        const double value = plain_number(number);
         if (!acceptable(value)) return false;
         if (value == 0.0) return true;
         // When checking, any name may be new, but one that is hashed must have a text.
@@ -93,18 +95,11 @@ private:
             count(value);
         else if (hashed_)
             add_hashed({key, {}}, static_cast<std::uint32_t>(*found), value);
-        else if (kPurpose == Purpose::learn || *found < room_)
+        else if (kPurpose == Purpose::learn || *found < room_) {
             add_to(*found, value);
+            ++plain_;
+        }
         return true;
-    }
-
-    // The value of a plain int, or NaN.
-    static double whole_number(PyObject* number) noexcept {
-        if (!PyLong_CheckExact(number)) return std::numeric_limits<double>::quiet_NaN();
-        const double value = PyLong_AsDouble(number);
-        if (value != -1.0 || !PyErr_Occurred()) return value;
-        PyErr_Clear();
-        return std::numeric_limits<double>::quiet_NaN();
     }
 
     void add_any(const nb::object& key, const nb::object& value) {
@@ -259,24 +254,35 @@ private:
     PyTypeObject* key_type_;  // null before the first key
     std::int64_t met_ = 0;
     double total_ = 0.0;
+    Py_ssize_t plain_ = 0;
 };
 
 template <Purpose kPurpose>
-void Vocabulary::read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example) {
+bool Vocabulary::read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example) {
     example.known = count();
     Reader<kPurpose> reader(*this, room, row, example);
     reader.run(x);
-    const bool bounded = most_ && !hashed();
     if constexpr (kPurpose == Purpose::check) {
         // Possibly too many features, or values that add up to too much: read it again in full.
-        if ((bounded && reader.met() > *most_) || reader.total() > kLargestValue) {
+        if (is_too_many(reader.met()) || reader.total() > kLargestValue) {
             Example whole;
             read<Purpose::learn>(x, room, row, whole);
         }
-    } else if (kPurpose == Purpose::learn && bounded && example.count() > *most_) {
+    } else if (kPurpose == Purpose::learn && is_too_many(example.count())) {
         refuse(PyExc_ValueError, "%U has %lld features; an example may have max_features = %lld at most", example_at(row),
                example.count(), *most_);
     }
+    return reader.is_plain(x);
+}
+
+template <Purpose kPurpose>
+void Vocabulary::read_sorted(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example) {
+    example.known = count();
+    if (!is_too_many(PyDict_GET_SIZE(x.ptr())) && last_keys_.read(x.ptr(), room, example)) return;
+    if (read<kPurpose>(x, room, row, example) && !hashed())
+        last_keys_.keep(x.ptr(), example);
+    else
+        example.sort();
 }
 
 inline void Vocabulary::check(const nb::tuple& rows) {

@@ -124,7 +124,10 @@ struct Example {
 
     // Ends the example: removes features whose values cancelled each other.
     void end() {
-        if (!has_zero_) return;
+        if (has_zero_) remove_zeros();
+    }
+
+    void remove_zeros() {
         std::size_t left = 0;
         for (std::size_t i = 0; i < values.size(); ++i) {
             if (values[i] == 0.0) continue;

@@ -166,6 +166,7 @@ NB_MODULE(_native, module) {
     bind_calibration(module);
     bind_mixing(module);
     bind_merging(module);
+    bind_classifier_by_one(module);
 }
 
 }  // namespace scwlearn

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "python/dict_handle.hpp"
 #include "python/dict_reader.hpp"
 #include "python/ready_committee.hpp"
 #include "python/scaled_model.hpp"
@@ -34,7 +35,7 @@ private:
 
 // A ScaledModel or a ReadyCommittee, ready for one example after another: nothing is looked up or allocated for each.
 template <class Ready>
-class OneByOne {
+class OneByOne final : public DictHandle {
 public:
     // The vocabulary is None if examples are vectors.
     template <class... Given>
@@ -80,15 +81,30 @@ public:
 
     // Returns None if the model has no room for the new names, or for the class.
     nb::object learn_named(const nb::dict& x, double y, double w) {
-        model_.check(y);
-        check_weight(w);
-        if (!model_.has_room(y)) return nb::none();
         bool learned = false;
         const auto learn = [&](double* scores, std::int64_t count) {
-            learned = learn_named(x, y, w, w, -1, scores, count);
+            learned = learn_dict(x, y, w, scores, count, variance_);
         };
+        model_.check(y);
         nb::object scores = answer(w == 0.0 ? model_.scores() : model_.scores_after(y), learn);
         return learned ? scores : nb::none();
+    }
+
+    bool is_binary() const override { return model_.is_binary(); }
+    std::int64_t scores() const override { return model_.scores(); }
+    std::int64_t scores_after(double y) const override { return model_.scores_after(y); }
+
+    void score_dict(const nb::dict& x, double* scores, std::int64_t count, double* variance) override {
+        score_named(x, -1, scores, count, variance);
+    }
+
+    bool learn_dict(const nb::dict& x, double y, double w, double* scores, std::int64_t count,
+                    double& variance) override {
+        model_.check(y);
+        check_weight(w);
+        if (!model_.has_room(y) || !learn_named(x, y, w, w, -1, scores, count)) return false;
+        variance = variance_;
+        return true;
     }
 
     void score_list(const nb::tuple& rows, const Numbers& scores, const std::optional<Numbers>& variances) {
@@ -167,7 +183,6 @@ public:
     }
 
     nb::object owner() const { return owner_; }
-    std::int64_t scores() const { return model_.scores(); }
     double variance() const noexcept { return variance_; }
 
     // For Python's garbage collector: a rule or a name of the user's may refer to the learner that owns this.
@@ -216,8 +231,7 @@ private:
     void score_named(const nb::dict& x, std::int64_t row, double* scores, std::int64_t count, double* variance) {
         const KeptExample kept(kept_);
         Example& example = *kept;
-        vocabulary().template read<Purpose::score>(x, model_.width(), row, example);
-        example.sort();
+        vocabulary().template read_sorted<Purpose::score>(x, model_.width(), row, example);
         const std::int64_t offsets[] = {0, example.count()};
         const Rows features = row_of(example, offsets);
         if (variance == nullptr)
@@ -238,9 +252,8 @@ private:
         }
         const KeptExample kept(kept_);
         Example& example = *kept;
-        vocabulary().template read<Purpose::learn>(x, model_.width(), row, example);
+        vocabulary().template read_sorted<Purpose::learn>(x, model_.width(), row, example);
         if (example.known + example.count_new() > model_.width()) return false;
-        example.sort();
         const std::int64_t offsets[] = {0, example.count()};
         Vocabulary::Adding adding(*vocabulary_, example);
         model_.learn(row_of(example, offsets), y, w, own, scores, count, &variance_);
@@ -288,6 +301,11 @@ nb::class_<OneByOne<Ready>> bind(nb::module_& module, const char* name, const Ex
 }
 
 }  // namespace
+
+DictHandle& dict_handle(nb::handle handle) {
+    if (OneByOne<ReadyCommittee>* committee = nullptr; nb::try_cast(handle, committee)) return *committee;
+    return *nb::cast<OneByOne<ScaledModel>*>(handle);
+}
 
 void bind_one_at_a_time(nb::module_& module) {
     using One = OneByOne<ScaledModel>;

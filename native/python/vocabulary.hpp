@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "python/example.hpp"
+#include "python/last_keys.hpp"
 #include "python/names.hpp"
 
 namespace scwlearn {
@@ -50,6 +51,7 @@ public:
 
     private:
         void remove() noexcept {
+            vocabulary_.last_keys_.clear();
             for (const auto [name, feature] : nb::borrow<nb::dict>(example_.new_names)) vocabulary_.names_.remove(name);
         }
 
@@ -71,9 +73,12 @@ public:
 
     // Reads x into an empty example. Values of 0 are skipped, and when scoring also names without a feature below
     // `room`. `row` is for messages: the position of x in a list, or -1. A name or value of the user's class may run
-    // any code.
+    // any code. Returns whether the features are those of the keys of x, one for each, in their order.
     template <Purpose kPurpose>
-    void read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);
+    bool read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);
+    // The same, with the features sorted; quicker if x has the keys of the last dict.
+    template <Purpose kPurpose>
+    void read_sorted(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);
 
     // Raises an error for the first invalid dict of a list. All keys must have one type.
     void check(const nb::tuple& rows);
@@ -259,6 +264,9 @@ private:
     template <Purpose kPurpose>
     class Reader;
 
+    // Whether an example may not have that many features.
+    bool is_too_many(std::int64_t features) const noexcept { return most_ && !hashed() && features > *most_; }
+
     // Raises an error unless the names are plain and have the type of the known names.
     void check_names(const nb::list& names) const {
         PyTypeObject* type = reinterpret_cast<PyTypeObject*>(key_type_.ptr());
@@ -276,6 +284,7 @@ private:
     nb::object key_type_;  // null before the first key
     Names names_;
     Slots slots_;
+    LastKeys last_keys_;  // if names are not hashed
 };
 
 }  // namespace scwlearn

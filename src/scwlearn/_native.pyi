@@ -528,3 +528,32 @@ def merge_diagonal(rule: str, prior: tuple[Annotated[NDArray[numpy.float64], dic
     """
     Merge means and variances, weight by weight; those that no model has changed keep the bits of the prior.
     """
+
+class ClassifierByOne:
+    """
+    A classifier of dicts, ready for one example after another. What it cannot do, it leaves to the caller, and changes nothing. Without arguments: all.
+    """
+
+    @overload
+    def __init__(self) -> None: ...
+
+    @overload
+    def __init__(self, learner: dict, handle: OneByOne | CommitteeByOne, calibration: Calibration | None, labels: list, order: Sequence[int], numbers: dict, learns: bool, by_score: bool, just_over_half: float | None) -> None:
+        """
+        `learner`: the attributes of the learner; its `_named` is the handle as long as that is current. `just_over_half`: the least probability of the predicted class of two, if it must be the most probable one.
+        """
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the learner still has this handle."""
+
+    def predict(self, x: object, /) -> Any:
+        """Return the label of a dict, or None."""
+
+    def probabilities(self, x: object, /) -> dict | None:
+        """
+        Return the probability of each class by label, in their order, or None.
+        """
+
+    def learn(self, x: object, y: object, w: float, /) -> bool:
+        """Learn from a dict, and calibrate; return whether it did."""

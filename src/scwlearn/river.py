@@ -48,15 +48,22 @@ class RiverClassifier(base.MiniBatchClassifier):
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from an example of weight w."""
-        self._model.learn_one(x, y, w)
+        # Here and below as a StreamClassifier does, without another call.
+        classifier = self._model._classifier
+        if not classifier.by_one.learn(x, y, w):
+            classifier.learn_one(x, y, w)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Predict the label of an example; None before any class is known."""
-        return self._model.predict_one(x)
+        classifier = self._model._classifier
+        label = classifier.by_one.predict(x)
+        return classifier.predict_one(x) if label is None else label
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each class; empty before any is known."""
-        return self._model.predict_proba_one(x)
+        classifier = self._model._classifier
+        probabilities = classifier.by_one.probabilities(x)
+        return classifier.probabilities_one(x) if probabilities is None else probabilities
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: pd.Series | float | None = None) -> None:
         """Learn from rows in turn, bit for bit as `learn_one` does."""

@@ -24,7 +24,7 @@ from scwlearn.learning.lesson import Dicts
 from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.models import Method
 from scwlearn.learning.settings import FEATURES, Argument, Face, arguments_for, fill_settings, signature
-from scwlearn.model.snapshot import JUST_OVER_HALF, Snapshot
+from scwlearn.model.snapshot import Snapshot
 from scwlearn.rules import Rule, find_rule
 
 Array = NDArray[np.float64]
@@ -140,27 +140,8 @@ class StreamClassifier:
         2
         """
         classifier = self._classifier
-        x = _features_of(x, classifier)
-        snapshot = classifier.snapshot
-        try:
-            number = snapshot.classes.numbers.get(y)
-        except TypeError:
-            number = None
-        if number is None or (self.rule.is_committee and classifier.class_weights.given is not None):
-            # A new class, not a label, or a weight that counts for the members but not for their mixture.
-            classifier.learn_many((x,), as_labels([y]), [w])
-            return
-        weighted = classifier.class_weights.given is not None
-        weight = w
-        if weighted:
-            check_weights([w], 1, name="w")
-            weight = w * classifier.class_weights.of_next(number, snapshot.classes)
-        learner = snapshot.learner
-        score = learner.learn_one(x, 2 * number - 1 if snapshot.is_binary else number, weight)
-        if weight:
-            snapshot.calibration.learn_one(score, learner.last_variance, number, w)
-            if weighted:
-                classifier.class_weights.count(number, snapshot.classes)
+        if not classifier.by_one.learn(x, y, w):
+            classifier.learn_one(x, y, w)
 
     def predict_one(self, x: Example) -> Any:
         """Predict the label of an example; None before any class is known.
@@ -176,16 +157,9 @@ class StreamClassifier:
         >>> model.predict_one({"free": 1})
         'spam'
         """
-        x = _features_of(x, self._classifier)
-        snapshot = self._classifier.snapshot
-        labels = snapshot.classes.values
-        if not labels:
-            return None
-        if snapshot.learner.model is None:
-            return labels[len(labels) == 2]
-        if costs := self._classifier.costs:
-            return labels[costs.decide(self._probabilities((x,), snapshot), snapshot.classes)[0]]
-        return labels[snapshot.predict_one(snapshot.learner.score_one(x))]
+        classifier = self._classifier
+        label = classifier.by_one.predict(x)
+        return classifier.predict_one(x) if label is None else label
 
     def predict_proba_one(self, x: Example) -> dict[Any, float]:
         """Predict the probability of each class, in the order of the labels; empty before any class is known.
@@ -200,21 +174,9 @@ class StreamClassifier:
         >>> model.predict_proba_one({"free": 1})["spam"] > 0.9
         True
         """
-        x = _features_of(x, self._classifier)
-        snapshot = self._classifier.snapshot
-        labels = snapshot.classes.values_in_order
-        if snapshot.learner.model is None:
-            return dict.fromkeys(labels, 1 / max(1, len(labels)))
-        score, variance = snapshot.learner.score_and_variance_one(x)
-        consistent = self._classifier.argmax_consistent
-        if not snapshot.is_binary or len(labels) < 2:
-            rows = snapshot.probabilities(np.array([score]), np.array([variance]), argmax_consistent=consistent)
-            return dict(zip(labels, rows[0].tolist(), strict=True))
-        second = snapshot.calibration.probability(score, variance)
-        if consistent:
-            second = max(second, JUST_OVER_HALF) if score >= 0 else min(second, 1 - JUST_OVER_HALF)
-        pair = (1 - second, second) if labels[0] == snapshot.classes.values[0] else (second, 1 - second)
-        return dict(zip(labels, pair, strict=True))
+        classifier = self._classifier
+        probabilities = classifier.by_one.probabilities(x)
+        return classifier.probabilities_one(x) if probabilities is None else probabilities
 
     def learn_many(self, examples: Any, y: Any, w: ArrayLike | None = None) -> None:
         """Learn from examples in turn, bit for bit as `learn_one` does.
@@ -336,7 +298,7 @@ class StreamClassifier:
         >>> [(part.name, part.adds > 0) for part in model.explain({"free": 1, "never seen": 1})["spam"]]
         [('free', True), ('(intercept)', True)]
         """
-        return explain_dict(self._classifier.snapshot, _features_of(x, self._classifier))
+        return explain_dict(self._classifier.snapshot, self._classifier.read_record(x))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save this classifier to a file, which `scwlearn.load` reads."""
@@ -388,11 +350,3 @@ def _(
     before = None if prior is None else prior._classifier
     together._classifier = merged(classifiers[0], classifiers, before, method)
     return together
-
-
-def _features_of(x: Example, classifier: Classifier) -> Example:
-    """Return a record as a dict that the learner reads: as it is, or its features if some are declared."""
-    if not isinstance(x, dict):
-        raise TypeError(f"x must be a dict of named features, got {type(x).__name__}")
-    features = classifier.features
-    return x if features is PLAIN or features.is_plain else features.read(x)

@@ -17,6 +17,7 @@ from scwlearn.data.labels import FEWEST_IN_ORDER, Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import ClassWeights, check_weights
 from scwlearn.data.weights import nonzero_rows as nonzero_rows
+from scwlearn.learning.classify_one import ClassifyOne
 from scwlearn.learning.committee import learner_type
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
@@ -28,7 +29,7 @@ from scwlearn.model.snapshot import Snapshot
 Array = NDArray[np.float64]
 
 
-class Classifier:
+class Classifier(ClassifyOne):
     """An online classifier on labels of any one kind, in any number of classes.
 
     Up to two classes are the labels -1 and +1 of a binary learner. When the third comes, the learner is split into a
@@ -85,14 +86,6 @@ class Classifier:
         return self.learner.n_features is not None
 
     @property
-    def argmax_consistent(self) -> bool:
-        """Whether the predicted class is the most probable one.
-
-        Not with class weights: they make some classes predicted more often than they occur.
-        """
-        return self.class_weights.given is None
-
-    @property
     def counts(self) -> Counts:
         """Examples seen, mistakes and updates so far."""
         counts: Counts = self.learner.counts
@@ -119,7 +112,7 @@ class Classifier:
 
     def _shallow_copy(self) -> Classifier:
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other.__dict__.update(self.__getstate__())
         other.class_weights = copy(self.class_weights)
         return other
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import Vocabulary
+from scwlearn._native import CommitteeByOne, OneByOne, Vocabulary
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.growing import Growing
@@ -151,6 +151,11 @@ class OneAtATime(Growing):
         """x'Sigma x of the last dict, before it was learned from; see `score_and_variance_one`."""
         variance: float = (self._named or self._handle(named=True)).variance
         return variance
+
+    def dict_handle(self) -> OneByOne | CommitteeByOne:
+        """Return the native handle for dicts, the attribute `_named`, until the model is replaced."""
+        handle: OneByOne | CommitteeByOne = self._named or self._handle(named=True)
+        return handle
 
     def score_many(self, examples: Iterable[dict[Any, Any]]) -> Array:
         """Compute the scores of some dicts, bit for bit as `score_one` does."""

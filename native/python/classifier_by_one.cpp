@@ -1,0 +1,194 @@
+// A classifier of dicts, ready for single examples: a call reads the example, looks up its label, scores, learns and
+// calibrates.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "python/dict_handle.hpp"
+#include "python/held_curve.hpp"
+
+using namespace nanobind::literals;
+
+namespace scwlearn {
+
+namespace {
+
+// Room for the scores of an example: user code may start another call while this one reads its example.
+class Scores {
+public:
+    explicit Scores(std::int64_t count) {
+        if (count > static_cast<std::int64_t>(few_.size())) many_.resize(static_cast<std::size_t>(count));
+    }
+    double* data() noexcept { return many_.empty() ? few_.data() : many_.data(); }
+
+private:
+    std::array<double, 16> few_;
+    std::vector<double> many_;
+};
+
+// The place of the first largest number, or of the first NaN, as NumPy's argmax has it.
+std::int64_t argmax(const double* numbers, std::int64_t count) {
+    std::int64_t top = 0;
+    for (std::int64_t i = 0; i < count && !std::isnan(numbers[top]); ++i)
+        if (!(numbers[i] <= numbers[top])) top = i;
+    return top;
+}
+
+class ClassifierByOne {
+public:
+    // Not ready: leaves all work to the caller.
+    ClassifierByOne() = default;
+
+    ClassifierByOne(nb::dict learner, nb::object handle, nb::object calibration, const nb::list& labels,
+                    std::vector<std::int64_t> order, nb::dict numbers, bool learns, bool by_score,
+                    std::optional<double> just_over_half)
+        : learner_(std::move(learner)),
+          handle_(std::move(handle)),
+          calibration_(std::move(calibration)),
+          numbers_(std::move(numbers)),
+          order_(std::move(order)),
+          one_(&dict_handle(handle_)),
+          curve_(calibration_.is_none() ? nullptr : &held_curve(calibration_)),
+          learns_(learns),
+          by_score_(by_score),
+          just_over_half_(just_over_half) {
+        for (const nb::handle label : labels) labels_.push_back(nb::borrow(label));
+        require(!labels_.empty() && order_.size() == labels_.size(), "order must have the number of each class");
+        for (const std::int64_t number : order_)
+            require(number >= 0 && number < classes(), "order must have the number of each class");
+        require(!one_->is_binary() || labels_.size() <= 2, "a binary model has up to two classes");
+    }
+
+    // Whether the learner still has this handle.
+    bool is_current() const {
+        if (one_ == nullptr) return false;
+        static PyObject* const name = PyUnicode_InternFromString("_named");
+        PyObject* const found = PyDict_GetItemWithError(learner_.ptr(), name);
+        if (found == nullptr && PyErr_Occurred()) nb::raise_python_error();
+        return found == handle_.ptr();
+    }
+
+    // Returns None if it cannot.
+    nb::object predict(nb::handle x) const {
+        if (!by_score_ || !can_read(x)) return nb::none();
+        const std::int64_t count = known();
+        Scores scores(count);
+        one_->score_dict(nb::borrow<nb::dict>(x), scores.data(), count, nullptr);
+        return labels_[static_cast<std::size_t>(top_class(scores.data(), count))];
+    }
+
+    // Returns None if it cannot.
+    nb::object probabilities(nb::handle x) const {
+        if (curve_ == nullptr || !can_read(x)) return nb::none();
+        const std::int64_t count = known();
+        if (!fits(count)) return nb::none();
+        Scores scores(count), chances(std::max<std::int64_t>(count, 2));
+        double variance = 0.0, *const p = chances.data();
+        one_->score_dict(nb::borrow<nb::dict>(x), scores.data(), count, &variance);
+        // User code, that of a key, may have run.
+        if (!fits(count) || !curve_->is_sound(scores.data(), variance)) return nb::none();
+        curve_->probabilities(scores.data(), variance, p);
+        if (one_->is_binary()) {
+            if (just_over_half_)
+                p[0] = scores.data()[0] >= 0.0 ? std::max(p[0], *just_over_half_) : std::min(p[0], 1.0 - *just_over_half_);
+            p[1] = labels_.size() == 1 ? 0.0 : p[0];
+            p[0] = 1.0 - p[1];
+        } else if (just_over_half_ && !is_alone_at_top(p, count, argmax(scores.data(), count))) {
+            return nb::none();
+        }
+        nb::dict answer;
+        for (const std::int64_t number : order_) {
+            const auto place = static_cast<std::size_t>(number);
+            const nb::float_ chance(p[place]);
+            if (PyDict_SetItem(answer.ptr(), labels_[place].ptr(), chance.ptr()) != 0) nb::raise_python_error();
+        }
+        return answer;
+    }
+
+    // Returns false if it cannot: the label or a name is new, and there is no room for it, or this is no example.
+    bool learn(nb::handle x, nb::handle y, double w) {
+        if (!learns_) return false;
+        const std::int64_t number = number_of(y);
+        if (number < 0 || !can_read(x)) return false;
+        const double label = one_->is_binary() ? static_cast<double>(2 * number - 1) : static_cast<double>(number);
+        const std::int64_t count = one_->scores_after(label);
+        if (curve_ != nullptr && !fits(count)) return false;
+        Scores scores(count);
+        double variance = 0.0;
+        if (!one_->learn_dict(nb::borrow<nb::dict>(x), label, w, scores.data(), count, variance)) return false;
+        if (w != 0.0 && curve_ != nullptr && fits(count)) curve_->learn_one(scores.data(), variance, number, w);
+        return true;
+    }
+
+    // For Python's garbage collector: a label, a rule or a name of the user's may refer to the classifier.
+    int visit(visitproc visit, void* arg) const {
+        Py_VISIT(learner_.ptr());
+        Py_VISIT(handle_.ptr());
+        Py_VISIT(calibration_.ptr());
+        Py_VISIT(numbers_.ptr());
+        return 0;
+    }
+
+private:
+    std::int64_t classes() const noexcept { return static_cast<std::int64_t>(labels_.size()); }
+    // Another thread may have brought the learner another class.
+    std::int64_t known() const { return one_->is_binary() ? 1 : std::min(classes(), one_->scores()); }
+    bool fits(std::int64_t count) const noexcept { return curve_->n_scores() == count; }
+    bool can_read(nb::handle x) const { return is_current() && PyDict_Check(x.ptr()); }
+
+    // Ties go to the lowest number; in the binary case, to class 1.
+    std::int64_t top_class(const double* scores, std::int64_t count) const noexcept {
+        return one_->is_binary() ? classes() == 2 && scores[0] >= 0.0 : argmax(scores, count);
+    }
+
+    static bool is_alone_at_top(const double* p, std::int64_t count, std::int64_t top) noexcept {
+        return std::count_if(p, p + count, [p, top](double chance) { return chance >= p[top]; }) == 1;
+    }
+
+    // The number of a class, or -1.
+    std::int64_t number_of(nb::handle label) const {
+        PyObject* const number = PyDict_GetItemWithError(numbers_.ptr(), label.ptr());
+        if (number != nullptr) return PyLong_AsLongLong(number);
+        // A TypeError: it cannot be hashed, and is no label.
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
+        PyErr_Clear();
+        return -1;
+    }
+
+    nb::object learner_, handle_, calibration_, numbers_;
+    std::vector<nb::object> labels_;   // by class number
+    std::vector<std::int64_t> order_;  // class numbers in the order of their labels
+    DictHandle* one_ = nullptr;        // null if not ready
+    HeldCurve* curve_ = nullptr;       // null if scores are probabilities already
+    bool learns_ = false, by_score_ = false;
+    std::optional<double> just_over_half_;
+};
+
+}  // namespace
+
+void bind_classifier_by_one(nb::module_& module) {
+    nb::class_<ClassifierByOne>(module, "ClassifierByOne", nb::type_slots(kTraverse<ClassifierByOne>),
+                                "A classifier of dicts, ready for one example after another. What it cannot do, it "
+                                "leaves to the caller, and changes nothing. Without arguments: all.")
+        .def(nb::init<>())
+        .def(nb::init<nb::dict, nb::object, nb::object, const nb::list&, std::vector<std::int64_t>, nb::dict, bool, bool,
+                      std::optional<double>>(),
+             "learner"_a, "handle"_a, "calibration"_a.none(), "labels"_a, "order"_a, "numbers"_a, "learns"_a, "by_score"_a,
+             "just_over_half"_a.none(),
+             nb::sig("def __init__(self, learner: dict, handle: OneByOne | CommitteeByOne, calibration: Calibration | None, "
+                     "labels: list, order: Sequence[int], numbers: dict, learns: bool, by_score: bool, "
+                     "just_over_half: float | None) -> None"),
+             "`learner`: the attributes of the learner; its `_named` is the handle as long as that is current. "
+             "`just_over_half`: the least probability of the predicted class of two, if it must be the most probable one.")
+        .def_prop_ro("is_current", &ClassifierByOne::is_current, "Whether the learner still has this handle.")
+        .def("predict", &ClassifierByOne::predict, nb::arg().none(), nb::sig("def predict(self, x: object, /) -> typing.Any"),
+             "Return the label of a dict, or None.")
+        .def("probabilities", &ClassifierByOne::probabilities, nb::arg().none(),
+             nb::sig("def probabilities(self, x: object, /) -> dict | None"),
+             "Return the probability of each class by label, in their order, or None.")
+        .def("learn", &ClassifierByOne::learn, nb::arg().none(), nb::arg().none(), nb::arg(),
+             nb::sig("def learn(self, x: object, y: object, w: float, /) -> bool"),
+             "Learn from a dict, and calibrate; return whether it did.");
+}
+
+}  // namespace scwlearn

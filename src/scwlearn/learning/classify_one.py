@@ -1,0 +1,148 @@
+"""Single examples of a classifier: in one native call, or step by step if there is something new."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scwlearn._native import ClassifierByOne
+from scwlearn.data.costs import Costs
+from scwlearn.data.features import Features
+from scwlearn.data.labels import as_labels
+from scwlearn.data.weights import ClassWeights, check_weights
+from scwlearn.learning.config import LearnerConfig
+from scwlearn.learning.counters import Counts
+from scwlearn.learning.one_at_a_time import STATE_LOCK
+from scwlearn.model.calibration import Calibration
+from scwlearn.model.snapshot import JUST_OVER_HALF, Snapshot
+from scwlearn.rules import Rule
+
+# The attributes that the native handle is made from.
+_HANDLE_IS_MADE_FROM = frozenset({"snapshot", "features", "class_weights", "costs"})
+
+
+class ClassifyOne(ABC):
+    """Learning from single dicts and predicting them.
+
+    A caller first asks `by_one`, and if that leaves the work to it, calls the method here, which also makes the handle
+    for the next example.
+    """
+
+    config: LearnerConfig
+    features: Features
+    class_weights: ClassWeights
+    costs: Costs | None
+    snapshot: Snapshot
+    #: The native handle for single dicts. It leaves to its caller what it cannot do, at first everything.
+    by_one: ClassifierByOne = ClassifierByOne()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _HANDLE_IS_MADE_FROM:
+            super().__setattr__(name, value)
+            return
+        with STATE_LOCK:
+            self.__dict__.pop("by_one", None)
+            super().__setattr__(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The handle points into the memory of this process.
+        return {name: value for name, value in self.__dict__.items() if name != "by_one"}
+
+    @property
+    def argmax_consistent(self) -> bool:
+        """Whether the predicted class is the most probable one.
+
+        Not with class weights: they make some classes predicted more often than they occur.
+        """
+        return self.class_weights.given is None
+
+    @abstractmethod
+    def learn_many(
+        self, examples: Iterable[dict[Any, Any]], y: NDArray[Any], weights: ArrayLike | None = None
+    ) -> Counts:
+        """Learn from dicts in turn."""
+
+    def learn_one(self, x: dict[Any, Any], y: Any, w: float) -> None:
+        """Learn from a record of weight w."""
+        x = self.read_record(x)
+        snapshot, rule, weighted = self.snapshot, self.config.rule, self.class_weights.given is not None
+        try:
+            number = snapshot.classes.numbers.get(y)
+        except TypeError:
+            number = None
+        if number is None or (weighted and isinstance(rule, Rule) and rule.is_committee):
+            # A new class, not a label, or a weight that counts for the members but not for their mixture.
+            self.learn_many((x,), as_labels([y]), [w])
+            return
+        weight = w
+        if weighted:
+            check_weights([w], 1, name="w")
+            weight = w * self.class_weights.of_next(number, snapshot.classes)
+        learner = snapshot.learner
+        score = learner.learn_one(x, 2 * number - 1 if snapshot.is_binary else number, weight)
+        if weight:
+            snapshot.calibration.learn_one(score, learner.last_variance, number, w)
+            if weighted:
+                self.class_weights.count(number, snapshot.classes)
+        self._make_handle()
+
+    def predict_one(self, x: dict[Any, Any]) -> Any:
+        """Return the label of a record; None before any class is known."""
+        x = self.read_record(x)
+        snapshot = self.snapshot
+        labels = snapshot.classes.values
+        if not labels:
+            return None
+        if snapshot.learner.model is None:
+            return labels[len(labels) == 2]
+        if self.costs is not None:
+            scores, variances = snapshot.learner.scores_and_variances_many((x,))
+            chances = snapshot.probabilities(scores, variances, argmax_consistent=self.argmax_consistent)
+            return labels[self.costs.decide(chances, snapshot.classes)[0]]
+        label = labels[snapshot.predict_one(snapshot.learner.score_one(x))]
+        self._make_handle()
+        return label
+
+    def probabilities_one(self, x: dict[Any, Any]) -> dict[Any, float]:
+        """Return the probability of each class, in the order of the labels; empty before any class is known."""
+        x = self.read_record(x)
+        snapshot = self.snapshot
+        labels = snapshot.classes.values_in_order
+        if snapshot.learner.model is None:
+            return dict.fromkeys(labels, 1 / max(1, len(labels)))
+        score, variance = snapshot.learner.score_and_variance_one(x)
+        scores, variances = np.array([score]), np.array([variance])
+        rows = snapshot.probabilities(scores, variances, argmax_consistent=self.argmax_consistent)
+        self._make_handle()
+        return dict(zip(labels, rows[0].tolist(), strict=True))
+
+    def read_record(self, x: dict[Any, Any]) -> dict[Any, Any]:
+        """Return a record as a dict that the learner reads: as it is, or its features if some are declared."""
+        if not isinstance(x, dict):
+            raise TypeError(f"x must be a dict of named features, got {type(x).__name__}")
+        return x if self.features.is_plain else self.features.read(x)
+
+    def _make_handle(self) -> None:
+        """Make the native handle of the current model, unless there is one."""
+        if self.by_one.is_current or not self.features.is_plain:
+            return
+        with STATE_LOCK:
+            learner, calibration, classes = self.snapshot
+            if learner.model is None:
+                # The example had weight 0.
+                return
+            self.by_one = ClassifierByOne(
+                vars(learner),
+                learner.dict_handle(),
+                calibration if isinstance(calibration, Calibration) else None,
+                classes.values,
+                classes.order.tolist(),
+                classes.numbers,
+                learns=self.class_weights.given is None,
+                by_score=self.costs is None,
+                just_over_half=JUST_OVER_HALF if self.argmax_consistent else None,
+            )

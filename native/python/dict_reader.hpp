@@ -39,8 +39,6 @@ public:
     // The number of features found, repeated ones included, and the sum of their absolute values.
     std::int64_t met() const noexcept { return met_; }
     double total() const noexcept { return total_; }
-    // Whether each key of x was a known name with a plain number other than 0, so that no user code ran.
-    bool is_plain(const nb::dict& x) const noexcept { return plain_ == PyDict_GET_SIZE(x.ptr()); }
 
 private:
     // Reads a dict whose keys `prefix` precedes, if it is not null.
@@ -97,7 +95,7 @@ private:
             add_hashed({key, {}}, static_cast<std::uint32_t>(*found), value);
         else if (kPurpose == Purpose::learn || *found < room_) {
             add_to(*found, value);
-            ++plain_;
+            example_.plain_keys.push_back(key);
         }
         return true;
     }
@@ -254,11 +252,10 @@ private:
     PyTypeObject* key_type_;  // null before the first key
     std::int64_t met_ = 0;
     double total_ = 0.0;
-    Py_ssize_t plain_ = 0;
 };
 
 template <Purpose kPurpose>
-bool Vocabulary::read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example) {
+void Vocabulary::read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example) {
     example.known = count();
     Reader<kPurpose> reader(*this, room, row, example);
     reader.run(x);
@@ -272,17 +269,16 @@ bool Vocabulary::read(const nb::dict& x, std::int64_t room, std::int64_t row, Ex
         refuse(PyExc_ValueError, "%U has %lld features; an example may have max_features = %lld at most", example_at(row),
                example.count(), *most_);
     }
-    return reader.is_plain(x);
 }
 
 template <Purpose kPurpose>
 void Vocabulary::read_sorted(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example) {
     example.known = count();
     if (!is_too_many(PyDict_GET_SIZE(x.ptr())) && last_keys_.read(x.ptr(), room, example)) return;
-    if (read<kPurpose>(x, room, row, example) && !hashed())
-        last_keys_.keep(x.ptr(), example);
-    else
-        example.sort();
+    read<kPurpose>(x, room, row, example);
+    example.sort();
+    // Otherwise a key is new, or user code may have run.
+    if (static_cast<Py_ssize_t>(example.plain_keys.size()) == PyDict_GET_SIZE(x.ptr())) last_keys_.keep(example);
 }
 
 inline void Vocabulary::check(const nb::tuple& rows) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <stdexcept>
 
 #include "core/scan.hpp"
@@ -87,6 +88,29 @@ private:
     std::vector<std::uint32_t> slots_;  // positions, counted from 1
 };
 
+// Computes the place of each of some distinct numbers >= 0 in their order.
+inline void rank(const std::vector<std::int64_t>& numbers, std::vector<std::int32_t>& ranks) {
+    constexpr std::size_t kFew = 64, kTogether = 4;
+    const std::size_t count = numbers.size();
+    ranks.resize(count);
+    std::int64_t largest = 0;
+    for (const std::int64_t number : numbers) largest = std::max(largest, number);
+    if (count <= kFew && largest <= std::numeric_limits<std::int32_t>::max()) {
+        // Comparing each with all others has no branch to mispredict.
+        std::int32_t narrow[kFew] = {}, smaller[kFew] = {};
+        for (std::size_t i = 0; i < count; ++i) narrow[i] = static_cast<std::int32_t>(numbers[i]);
+        const std::size_t padded = (count + kTogether - 1) / kTogether * kTogether;
+        for (std::size_t k = 0; k < count; ++k)
+            for (std::size_t i = 0; i < padded; ++i) smaller[i] += narrow[k] < narrow[i] ? 1 : 0;
+        std::copy(smaller, smaller + count, ranks.begin());
+        return;
+    }
+    std::vector<std::pair<std::int64_t, std::size_t>> in_order(count);
+    for (std::size_t i = 0; i < count; ++i) in_order[i] = {numbers[i], i};
+    std::sort(in_order.begin(), in_order.end());
+    for (std::size_t i = 0; i < count; ++i) ranks[in_order[i].second] = static_cast<std::int32_t>(i);
+}
+
 // The features of a dict, and what a vocabulary learns from it.
 struct Example {
     // An occurrence of a hashed name.
@@ -101,6 +125,7 @@ struct Example {
     nb::object new_names;     // dict of new names and their features known, known + 1, ...; null if there are none
     nb::object key_type;      // type of its keys, if there was none before
     std::vector<Vote> votes;  // if names are hashed
+    std::vector<PyObject*> plain_keys;  // borrowed: the cached names among its keys that have a plain number other than 0
 
     std::int64_t count() const noexcept { return static_cast<std::int64_t>(values.size()); }
     std::int64_t count_new() const noexcept { return new_names.is_valid() ? PyDict_GET_SIZE(new_names.ptr()) : 0; }
@@ -140,12 +165,19 @@ struct Example {
 
     // Sorts by index: a sum must not depend on the order of the keys, and is then that of a batch, to the last bit.
     void sort() {
+        rank(indices, ranks_);
         if (std::is_sorted(indices.begin(), indices.end())) return;
-        in_order_.clear();
-        for (std::size_t i = 0; i < values.size(); ++i) in_order_.emplace_back(indices[i], values[i]);
-        std::sort(in_order_.begin(), in_order_.end());
-        for (std::size_t i = 0; i < values.size(); ++i) std::tie(indices[i], values[i]) = in_order_[i];
+        unsorted_indices_ = indices;
+        unsorted_values_ = values;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const auto place = static_cast<std::size_t>(ranks_[i]);
+            indices[place] = unsorted_indices_[i];
+            values[place] = unsorted_values_[i];
+        }
     }
+
+    // Where `sort` has put each feature.
+    const std::vector<std::int32_t>& ranks() const noexcept { return ranks_; }
 
     void clear() noexcept {
         indices.clear();
@@ -153,6 +185,7 @@ struct Example {
         new_names.reset();
         key_type.reset();
         votes.clear();
+        plain_keys.clear();
         positions_.clear();
         merging_ = has_zero_ = false;
     }
@@ -161,7 +194,9 @@ private:
     Positions positions_;
     bool merging_ = false;
     bool has_zero_ = false;
-    std::vector<std::pair<std::int64_t, double>> in_order_;  // scratch
+    std::vector<std::int32_t> ranks_;
+    std::vector<std::int64_t> unsorted_indices_;  // scratch
+    std::vector<double> unsorted_values_;         // scratch
 };
 
 inline void check_weight(double w) {

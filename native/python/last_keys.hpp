@@ -1,7 +1,6 @@
 // The keys of the last dict that was read, and their features: the next dict often has the same keys.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -44,48 +43,29 @@ public:
                 return false;
             }
             has_zero |= value == 0.0;
-            example.values[ranks_[i++]] = value;
+            example.values[static_cast<std::size_t>(ranks_[i++])] = value;
         } while (i < count && PyDict_Next(x, &at, &key, &number));
         example.indices = indices_;
         if (has_zero) example.remove_zeros();
         return true;
     }
 
-    // Sorts an example that holds one feature for each key of x, in their order, and keeps the keys.
-    void keep(PyObject* x, Example& example) {
-        const std::size_t count = example.values.size();
+    // Keeps the keys of an example that has one feature for each of them, in their order, and has been sorted.
+    void keep(const Example& example) {
         keys_.clear();
-        order_.clear();
-        for (std::size_t i = 0; i < count; ++i) order_.push_back({example.indices[i], example.values[i], i});
-        std::sort(order_.begin(), order_.end(), [](const Placed& a, const Placed& b) { return a.feature < b.feature; });
-        indices_.resize(count);
-        ranks_.resize(count);
-        keys_.reserve(count);
-        for (std::size_t rank = 0; rank < count; ++rank) {
-            const auto& [feature, value, position] = order_[rank];
-            example.indices[rank] = indices_[rank] = feature;
-            example.values[rank] = value;
-            ranks_[position] = static_cast<std::uint32_t>(rank);
-        }
-        PyObject *key, *number;
-        Py_ssize_t at = 0;
-        for (std::size_t i = 0; i < count && PyDict_Next(x, &at, &key, &number); ++i) keys_.push_back(nb::borrow(key));
+        indices_ = example.indices;
+        ranks_ = example.ranks();
+        keys_.reserve(example.plain_keys.size());
+        for (PyObject* const key : example.plain_keys) keys_.push_back(nb::borrow(key));
     }
 
     // To be called when a name loses its feature.
     void clear() noexcept { keys_.clear(); }
 
 private:
-    struct Placed {
-        std::int64_t feature;
-        double value;
-        std::size_t position;
-    };
-
     std::vector<nb::object> keys_;       // strings or integers, of their own types
-    std::vector<std::uint32_t> ranks_;   // of the feature of each key among all of them
+    std::vector<std::int32_t> ranks_;    // of the feature of each key among all of them
     std::vector<std::int64_t> indices_;  // the features, sorted
-    std::vector<Placed> order_;          // scratch
 };
 
 }  // namespace scwlearn

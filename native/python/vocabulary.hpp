@@ -73,9 +73,9 @@ public:
 
     // Reads x into an empty example. Values of 0 are skipped, and when scoring also names without a feature below
     // `room`. `row` is for messages: the position of x in a list, or -1. A name or value of the user's class may run
-    // any code. Returns whether the features are those of the keys of x, one for each, in their order.
+    // any code.
     template <Purpose kPurpose>
-    bool read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);
+    void read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);
     // The same, with the features sorted; quicker if x has the keys of the last dict.
     template <Purpose kPurpose>
     void read_sorted(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);

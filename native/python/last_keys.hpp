@@ -6,6 +6,7 @@
 
 #include "core/scan.hpp"
 #include "python/example.hpp"
+#include "python/names.hpp"
 
 namespace scwlearn {
 
@@ -19,9 +20,9 @@ inline double plain_number(PyObject* number) noexcept {
     return std::numeric_limits<double>::quiet_NaN();
 }
 
-// A dict with the very key objects of the last one, in the same order, needs no lookup and no sorting: one that is learned
-// from after it was scored, or one of a stream whose keys are constants. Only keys are kept, which cannot change and are
-// kept alive, so that no other object gets their address; values are read from each dict anew.
+// A dict with the keys of the last one, in the same order, needs no lookup and no sorting: one that is learned from after
+// it was scored, or one of a stream whose keys are always the same. Only keys are kept, which cannot change and are kept
+// alive, so that no other object gets their address; values are read from each dict anew.
 class LastKeys {
 public:
     // Reads x into an empty example, sorted by feature, if it has these keys and all its values are plain numbers, and if
@@ -32,13 +33,13 @@ public:
         PyObject *key, *number;
         Py_ssize_t at = 0;
         // Most dicts with other keys differ in the first.
-        if (!PyDict_Next(x, &at, &key, &number) || key != keys_[0].ptr()) return false;
+        if (!PyDict_Next(x, &at, &key, &number) || !equal_names(keys_[0].ptr(), key)) return false;
         example.values.resize(count);
         bool has_zero = false;
         std::size_t i = 0;
         do {
             const double value = plain_number(number);
-            if (key != keys_[i].ptr() || !acceptable(value)) {
+            if (!equal_names(keys_[i].ptr(), key) || !acceptable(value)) {
                 example.values.clear();
                 return false;
             }

@@ -29,6 +29,30 @@ struct Name {
     }
 };
 
+// Most names are short, and calling memcmp costs more than comparing them.
+inline bool equal_bytes(const char* a, const char* b, std::size_t size) noexcept {
+    if (size < 8 || size > 16) return std::memcmp(a, b, size) == 0;
+    const auto differ = [a, b](std::size_t at) {
+        std::uint64_t x, y;
+        std::memcpy(&x, a + at, 8);
+        std::memcpy(&y, b + at, 8);
+        return x ^ y;
+    };
+    return (differ(0) | differ(size - 8)) == 0;
+}
+
+// Whether two strings, or integers, are equal. The first must be plain.
+inline bool equal_names(PyObject* a, PyObject* b) noexcept {
+    if (a == b) return true;
+    if (Py_TYPE(a) != Py_TYPE(b)) return false;
+    if (PyLong_CheckExact(a)) return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+    const Py_ssize_t length = PyUnicode_GET_LENGTH(a);
+    const int kind = PyUnicode_KIND(a);
+    return length == PyUnicode_GET_LENGTH(b) && kind == PyUnicode_KIND(b) &&
+           equal_bytes(static_cast<const char*>(PyUnicode_DATA(a)), static_cast<const char*>(PyUnicode_DATA(b)),
+                       static_cast<std::size_t>(length * kind));
+}
+
 // A cache of plain names, with a number for each. A dict lookup touches four places in memory (slot, entry, name, number),
 // this one two.
 class NameCache {
@@ -39,8 +63,8 @@ public:
         for (std::size_t at = hash & last_;; at = (at + 1) & last_) {
             const Entry& entry = entries_[at];
             if (!entry.key.is_valid()) return nullptr;
-            if (entry.hash == hash && equal(entry.key.ptr(), key) &&
-                (word == nullptr ? !entry.word.is_valid() : entry.word.is_valid() && equal(entry.word.ptr(), word)))
+            if (entry.hash == hash && equal_names(entry.key.ptr(), key) &&
+                (word == nullptr ? !entry.word.is_valid() : entry.word.is_valid() && equal_names(entry.word.ptr(), word)))
                 return &entry.number;
         }
     }
@@ -104,29 +128,6 @@ private:
             if (const Py_hash_t known = reinterpret_cast<PyASCIIObject*>(part)->hash; known != -1)
                 return static_cast<std::size_t>(known);
         return static_cast<std::size_t>(PyObject_Hash(part));
-    }
-
-    static bool equal(PyObject* a, PyObject* b) noexcept {
-        if (a == b) return true;
-        if (Py_TYPE(a) != Py_TYPE(b)) return false;
-        if (PyLong_CheckExact(a)) return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
-        const Py_ssize_t length = PyUnicode_GET_LENGTH(a);
-        const int kind = PyUnicode_KIND(a);
-        return length == PyUnicode_GET_LENGTH(b) && kind == PyUnicode_KIND(b) &&
-               equal_bytes(static_cast<const char*>(PyUnicode_DATA(a)), static_cast<const char*>(PyUnicode_DATA(b)),
-                           static_cast<std::size_t>(length * kind));
-    }
-
-    // Most names are short, and calling memcmp costs more than comparing them.
-    static bool equal_bytes(const char* a, const char* b, std::size_t size) noexcept {
-        if (size < 8 || size > 16) return std::memcmp(a, b, size) == 0;
-        const auto differ = [a, b](std::size_t at) {
-            std::uint64_t x, y;
-            std::memcpy(&x, a + at, 8);
-            std::memcpy(&y, b + at, 8);
-            return x ^ y;
-        };
-        return (differ(0) | differ(size - 8)) == 0;
     }
 
     std::vector<Entry> entries_ = std::vector<Entry>(kLeast);

@@ -21,6 +21,9 @@ from scwlearn.model.calibration import Calibration
 from scwlearn.model.snapshot import JUST_OVER_HALF, Snapshot
 from scwlearn.rules import Rule
 
+# A handle that leaves everything to its caller.
+_NOT_READY = ClassifierByOne()
+
 # The attributes that the native handle is made from.
 _HANDLE_IS_MADE_FROM = frozenset({"snapshot", "features", "class_weights", "costs"})
 
@@ -37,20 +40,24 @@ class ClassifyOne(ABC):
     class_weights: ClassWeights
     costs: Costs | None
     snapshot: Snapshot
-    #: The native handle for single dicts. It leaves to its caller what it cannot do, at first everything.
-    by_one: ClassifierByOne = ClassifierByOne()
+    #: The native handle for single dicts, which leaves to its caller what it cannot do. Not a default of the class:
+    #: Python would look it up in both places.
+    by_one: ClassifierByOne
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _HANDLE_IS_MADE_FROM:
             super().__setattr__(name, value)
             return
         with STATE_LOCK:
-            self.__dict__.pop("by_one", None)
+            self.__dict__["by_one"] = _NOT_READY
             super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         # The handle points into the memory of this process.
         return {name: value for name, value in self.__dict__.items() if name != "by_one"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, by_one=_NOT_READY)
 
     @property
     def argmax_consistent(self) -> bool:

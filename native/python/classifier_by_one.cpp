@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "python/dict_handle.hpp"
 #include "python/held_curve.hpp"
@@ -41,7 +42,7 @@ public:
 
     ClassifierByOne(nb::dict learner, nb::object handle, nb::object calibration, const nb::list& labels,
                     std::vector<std::int64_t> order, nb::dict numbers, bool learns, bool by_score,
-                    std::optional<double> just_over_half)
+                    std::optional<double> margin)
         : learner_(std::move(learner)),
           handle_(std::move(handle)),
           calibration_(std::move(calibration)),
@@ -51,7 +52,7 @@ public:
           curve_(calibration_.is_none() ? nullptr : &held_curve(calibration_)),
           learns_(learns),
           by_score_(by_score),
-          just_over_half_(just_over_half) {
+          margin_(margin) {
         for (const nb::handle label : labels) labels_.push_back(nb::borrow(label));
         require(!labels_.empty() && order_.size() == labels_.size(), "order must have the number of each class");
         for (const std::int64_t number : order_)
@@ -89,11 +90,11 @@ public:
         if (!fits(count) || !curve_->is_sound(scores.data(), variance)) return nb::none();
         curve_->probabilities(scores.data(), variance, p);
         if (one_->is_binary()) {
-            if (just_over_half_)
-                p[0] = scores.data()[0] >= 0.0 ? std::max(p[0], *just_over_half_) : std::min(p[0], 1.0 - *just_over_half_);
+            const double half = margin_ ? 0.5 * *margin_ : 0.0;
+            if (margin_) p[0] = scores.data()[0] >= 0.0 ? std::max(p[0], half) : std::min(p[0], 1.0 - half);
             p[1] = labels_.size() == 1 ? 0.0 : p[0];
             p[0] = 1.0 - p[1];
-        } else if (just_over_half_ && !is_alone_at_top(p, count, argmax(scores.data(), count))) {
+        } else if (margin_ && !raise_top(p, count, argmax(scores.data(), count), *margin_)) {
             return nb::none();
         }
         nb::dict answer;
@@ -141,8 +142,15 @@ private:
         return one_->is_binary() ? classes() == 2 && scores[0] >= 0.0 : argmax(scores, count);
     }
 
-    static bool is_alone_at_top(const double* p, std::int64_t count, std::int64_t top) noexcept {
-        return std::count_if(p, p + count, [p, top](double chance) { return chance >= p[top]; }) == 1;
+    // Raises the probability of the class at the top above those that are no smaller; returns false if it cannot.
+    static bool raise_top(double* p, std::int64_t count, std::int64_t top, double margin) {
+        if (std::count_if(p, p + count, [p, top](double other) { return other >= p[top]; }) == 1) return true;
+        // NumPy, whose bits these must be, adds more numbers in another order.
+        if (count >= 8) return false;
+        p[top] = *std::max_element(p, p + count) * margin;
+        const double total = std::accumulate(p, p + count, 0.0);
+        for (std::int64_t r = 0; r < count; ++r) p[r] /= total;
+        return true;
     }
 
     // The number of a class, or -1.
@@ -161,7 +169,7 @@ private:
     DictHandle* one_ = nullptr;        // null if not ready
     HeldCurve* curve_ = nullptr;       // null if scores are probabilities already
     bool learns_ = false, by_score_ = false;
-    std::optional<double> just_over_half_;
+    std::optional<double> margin_;  // of the probability of the predicted class, if it must be the largest
 };
 
 }  // namespace
@@ -174,12 +182,12 @@ void bind_classifier_by_one(nb::module_& module) {
         .def(nb::init<nb::dict, nb::object, nb::object, const nb::list&, std::vector<std::int64_t>, nb::dict, bool, bool,
                       std::optional<double>>(),
              "learner"_a, "handle"_a, "calibration"_a.none(), "labels"_a, "order"_a, "numbers"_a, "learns"_a, "by_score"_a,
-             "just_over_half"_a.none(),
+             "margin"_a.none(),
              nb::sig("def __init__(self, learner: dict, handle: OneByOne | CommitteeByOne, calibration: Calibration | None, "
                      "labels: list, order: Sequence[int], numbers: dict, learns: bool, by_score: bool, "
-                     "just_over_half: float | None) -> None"),
+                     "margin: float | None) -> None"),
              "`learner`: the attributes of the learner; its `_named` is the handle as long as that is current. "
-             "`just_over_half`: the least probability of the predicted class of two, if it must be the most probable one.")
+             "`margin`: the least ratio of the probability of the predicted class to others, or None.")
         .def_prop_ro("is_current", &ClassifierByOne::is_current, "Whether the learner still has this handle.")
         .def("predict", &ClassifierByOne::predict, nb::arg().none(), nb::sig("def predict(self, x: object, /) -> typing.Any"),
              "Return the label of a dict, or None.")

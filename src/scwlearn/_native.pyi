@@ -538,9 +538,9 @@ class ClassifierByOne:
     def __init__(self) -> None: ...
 
     @overload
-    def __init__(self, learner: dict, handle: OneByOne | CommitteeByOne, calibration: Calibration | None, labels: list, order: Sequence[int], numbers: dict, learns: bool, by_score: bool, just_over_half: float | None) -> None:
+    def __init__(self, learner: dict, handle: OneByOne | CommitteeByOne, calibration: Calibration | None, labels: list, order: Sequence[int], numbers: dict, learns: bool, by_score: bool, margin: float | None) -> None:
         """
-        `learner`: the attributes of the learner; its `_named` is the handle as long as that is current. `just_over_half`: the least probability of the predicted class of two, if it must be the most probable one.
+        `learner`: the attributes of the learner; its `_named` is the handle as long as that is current. `margin`: the least ratio of the probability of the predicted class to others, or None.
         """
 
     @property

@@ -18,7 +18,7 @@ from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.one_at_a_time import STATE_LOCK
 from scwlearn.model.calibration import Calibration
-from scwlearn.model.snapshot import JUST_OVER_HALF, Snapshot
+from scwlearn.model.snapshot import MARGIN, Snapshot
 from scwlearn.rules import Rule
 
 # A handle that leaves everything to its caller.
@@ -151,5 +151,5 @@ class ClassifyOne(ABC):
                 classes.numbers,
                 learns=self.class_weights.given is None,
                 by_score=self.costs is None,
-                just_over_half=JUST_OVER_HALF if self.argmax_consistent else None,
+                margin=MARGIN if self.argmax_consistent else None,
             )

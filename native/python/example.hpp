@@ -28,25 +28,22 @@ template <class... What>
     nb::raise_python_error();
 }
 
-// Memory shown by Python's buffer protocol.
-class Buffer {
+// A vector of float64 numbers: an array, used in place if possible, or what NumPy makes of any other object.
+class Vector {
 public:
-    explicit Buffer(nb::handle object) {
-        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0)
-            nb::raise_python_error();
+    explicit Vector(nb::handle x) {
+        if (show(x)) return;
+        const nb::module_ numpy = nb::module_::import_("numpy");
+        if (!show(numpy.attr("require")(x, "float64", "CA"))) throw nb::type_error("x must hold float64 numbers");
     }
-    ~Buffer() { PyBuffer_Release(&view_); }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
-
-    const Py_buffer* operator->() const noexcept { return &view_; }
+    ~Vector() { PyBuffer_Release(&view_); }
+    Vector(const Vector&) = delete;
+    Vector& operator=(const Vector&) = delete;
 
     // Returns the row, if it is a vector of `width` valid numbers.
     Rows row(std::int64_t width, bool intercept) const {
         if (view_.ndim != 1 || view_.shape[0] != width)
             refuse(PyExc_ValueError, "x must be a vector of %lld numbers, one for each feature", width);
-        if (view_.format == nullptr || view_.format[0] != 'd' || view_.format[1] != '\0')
-            throw nb::type_error("x must hold float64 numbers");
         const double* values = static_cast<const double*>(view_.buf);
         const Rows row{kDense64, values, nullptr, nullptr, width, 1, width, intercept};
         if (const Finding found = scan_dense<double>(row); found.problem != Problem::none)
@@ -56,7 +53,20 @@ public:
     }
 
 private:
-    Py_buffer view_;
+    // Asks for the memory of an object; returns whether it holds float64 numbers as the loops read them.
+    bool show(nb::handle object) noexcept {
+        if (!PyObject_CheckBuffer(object.ptr())) return false;
+        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+            PyErr_Clear();
+            return false;
+        }
+        const bool aligned = reinterpret_cast<std::uintptr_t>(view_.buf) % alignof(double) == 0;
+        if (aligned && view_.format != nullptr && view_.format[0] == 'd' && view_.format[1] == '\0') return true;
+        PyBuffer_Release(&view_);
+        return false;
+    }
+
+    Py_buffer view_{};
 };
 
 // Positions of features in an example, for features that may occur repeatedly.

@@ -45,19 +45,19 @@ public:
           vocabulary_(owner_.is_none() ? nullptr : nb::cast<Vocabulary*>(owner_)) {}
 
     nb::object score(nb::handle x) {
-        const Buffer buffer(x);
-        const Rows row = row_of(buffer);
+        const Vector vector(x);
+        const Rows row = row_of(vector);
         return answer(model_.scores(), [&](double* scores, std::int64_t count) { model_.score(row, scores, count); });
     }
 
     // Returns None if there is no room for the class.
     nb::object learn(nb::handle x, double y, double w) {
+        const Vector vector(x);
         const ReentrancyGuard guard(learning_);
         model_.check(y);
         check_weight(w);
         if (!model_.has_room(y)) return nb::none();
-        const Buffer buffer(x);
-        const Rows row = row_of(buffer);
+        const Rows row = row_of(vector);
         if (w == 0.0)
             return answer(model_.scores(),
                           [&](double* scores, std::int64_t count) { model_.score(row, scores, count); });
@@ -221,7 +221,7 @@ private:
         return static_cast<std::int64_t>(scores.size() / rows.size());
     }
 
-    Rows row_of(const Buffer& buffer) const { return buffer.row(model_.width(), model_.intercept()); }
+    Rows row_of(const Vector& vector) const { return vector.row(model_.width(), model_.intercept()); }
     Rows row_of(const Example& example, const std::int64_t* offsets) const {
         return {kSparse64i64, example.values.data(), example.indices.data(), offsets, offsets[1], 1, model_.width(),
                 model_.intercept()};
@@ -280,10 +280,11 @@ nb::class_<OneByOne<Ready>> bind(nb::module_& module, const char* name, const Ex
                      "x'Sigma x of the dict that was learned from last, before the update; with several classes, of the "
                      "one with the largest score.")
         // Positional-only arguments make a call cheaper.
-        .def("score", &One::score, nb::sig("def score(self, x: object, /) -> typing.Any"),
-             "Return the score of a float64 vector.")
-        .def("learn", &One::learn, nb::sig("def learn(self, x: object, y: float, w: float, /) -> typing.Any"),
-             "Learn from a float64 vector; return its score before, or None if there is no room for its class.")
+        .def("score", &One::score, nb::arg().none(), nb::sig("def score(self, x: object, /) -> typing.Any"),
+             "Return the score of a vector.")
+        .def("learn", &One::learn, nb::arg().none(), nb::arg(), nb::arg(),
+             nb::sig("def learn(self, x: object, y: float, w: float, /) -> typing.Any"),
+             "Learn from a vector; return its score before, or None if there is no room for its class.")
         .def("score_named", nb::overload_cast<const nb::dict&>(&One::score_named),
              nb::sig("def score_named(self, x: dict, /) -> typing.Any"), "Return the score of a dict.")
         .def("look_named", &One::look_named, nb::sig("def look_named(self, x: dict, /) -> tuple[typing.Any, float]"),

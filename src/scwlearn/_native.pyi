@@ -195,11 +195,11 @@ class OneByOne:
         """
 
     def score(self, x: object, /) -> Any:
-        """Return the score of a float64 vector."""
+        """Return the score of a vector."""
 
     def learn(self, x: object, y: float, w: float, /) -> Any:
         """
-        Learn from a float64 vector; return its score before, or None if there is no room for its class.
+        Learn from a vector; return its score before, or None if there is no room for its class.
         """
 
     def score_named(self, x: dict, /) -> Any:
@@ -247,11 +247,11 @@ class CommitteeByOne:
         """
 
     def score(self, x: object, /) -> Any:
-        """Return the score of a float64 vector."""
+        """Return the score of a vector."""
 
     def learn(self, x: object, y: float, w: float, /) -> Any:
         """
-        Learn from a float64 vector; return its score before, or None if there is no room for its class.
+        Learn from a vector; return its score before, or None if there is no room for its class.
         """
 
     def score_named(self, x: dict, /) -> Any:

@@ -5,6 +5,7 @@ import gc
 import pickle
 import threading
 import weakref
+from array import array
 
 import numpy as np
 import pytest
@@ -353,6 +354,54 @@ def test_a_vector_may_lie_anywhere_in_memory():
         for i, label in enumerate(y.tolist()):
             assert plain.learn_one(np.array(rows[i], dtype=np.float64), label) == other.learn_one(rows[i], label)
             assert plain.score_one(np.array(rows[i], dtype=np.float64)) == other.score_one(rows[i])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        tuple,
+        lambda x: array("d", x),
+        lambda x: memoryview(array("d", x)),
+        lambda x: np.array(x, dtype=">f8"),
+        lambda x: np.array(x, dtype=object),
+        lambda x: np.repeat(x, 2)[::2],
+        lambda x: np.array(x).view(np.matrix).A1,
+    ],
+    ids=["list", "tuple", "array", "memory", "big-endian", "objects", "strided", "matrix"],
+)
+def test_a_vector_may_be_of_any_type(make):
+    plain, other = Learner("scw1"), Learner("scw1")
+    for x, y in ([1.0, -2.0], 1), ([0.5, 3.0], -1), ([-1.0, 0.25], 1):
+        assert plain.learn_one(np.array(x), y) == other.learn_one(make(x), y)
+        assert plain.score_one(np.array(x)) == other.score_one(make(x))
+    assert everything(plain) == everything(other)
+
+
+@pytest.mark.parametrize(
+    ("x", "error"),
+    [
+        (None, ValueError),
+        (1.0, ValueError),
+        ([1.0], ValueError),
+        ([[1.0, 2.0]], ValueError),
+        (["a", "b"], ValueError),
+        (b"ab", ValueError),
+        ([1.0, np.nan], ValueError),
+        ([1.0, 10**400], OverflowError),
+        ([1j, 2j], TypeError),
+    ],
+    ids=str,
+)
+def test_anything_but_a_vector_of_the_known_length_is_refused(x, error):
+    learner = Learner("scw1")
+    learner.learn_one([1.0, -2.0], 1)
+    before = everything(learner)
+    with pytest.raises(error):
+        learner.score_one(x)
+    with pytest.raises(error):
+        learner.learn_one(x, 1)
+    assert everything(learner) == before
 
 
 def test_ctrl_c_after_an_example_with_new_names_keeps_it(monkeypatch):

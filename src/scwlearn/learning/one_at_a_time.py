@@ -89,7 +89,7 @@ class OneAtATime(Growing):
         """
         if isinstance(x, dict):
             return (self._named or self._handle(named=True)).score_named(x)
-        return (self._plain or self._handle(named=False)).score(as_vector(x))
+        return (self._plain or self._handle(named=False)).score(x)
 
     def score_and_variance_one(self, x: dict[Any, Any]) -> tuple[Any, float]:
         """Compute the score of a dict and x'Sigma x; with several classes, of the class with the largest score.
@@ -134,16 +134,15 @@ class OneAtATime(Growing):
         if isinstance(x, dict):
             answer = one.learn_named(x, y, w) if (one := self._named) else None
             return self._learn_new_dict(x, y, w) if answer is None else answer
-        vector = as_vector(x)
         if self.model is None:
             # Checked as a batch is.
             first = self._axis.score_before_first(y, w, self._classes)
-            self.learn(vector[np.newaxis], [y], weights=[w])
+            self.learn(np.asarray(x, np.float64)[np.newaxis], [y], weights=[w])
             return first
-        answer = (self._plain or self._handle(named=False)).learn(vector, y, w)
+        answer = (self._plain or self._handle(named=False)).learn(x, y, w)
         if answer is None:
             self.model = self._with_room(self.model, self._classes_with(y))
-            answer = self._handle(named=False).learn(vector, y, w)
+            answer = self._handle(named=False).learn(x, y, w)
         return answer
 
     @property
@@ -352,10 +351,3 @@ class OneAtATime(Growing):
     def _new_handle(self, model: Gaussian, vocabulary: Vocabulary | None, scales: Any) -> Any:
         rule, native = self.config.native_rule, model.native(self._tally, **self.config.native)
         return self._axis.one_by_one(rule, native, self.config, vocabulary, scales)
-
-
-def as_vector(x: ArrayLike) -> Array:
-    """Return a single example as the native loops read it, in place if they can."""
-    if isinstance(x, np.ndarray) and x.dtype == np.float64 and x.flags.c_contiguous and x.flags.aligned:
-        return x
-    return np.require(x, np.float64, ["C", "A"])

@@ -145,13 +145,7 @@ struct Example {
 
     // Adds a value; returns whether the sum is acceptable.
     bool add(std::int64_t feature, double value) {
-        if (merging_) {
-            if (const std::size_t at = positions_.of(feature, indices); at < indices.size()) {
-                values[at] += value;
-                has_zero_ |= values[at] == 0.0;
-                return acceptable(values[at]);
-            }
-        }
+        if (merging_) return merge(feature, value);
         indices.push_back(feature);
         values.push_back(value);
         return true;
@@ -201,6 +195,18 @@ struct Example {
     }
 
 private:
+    bool merge(std::int64_t feature, double value) {
+        const std::size_t at = positions_.of(feature, indices);
+        if (at == indices.size()) {
+            indices.push_back(feature);
+            values.push_back(value);
+            return true;
+        }
+        values[at] += value;
+        has_zero_ |= values[at] == 0.0;
+        return acceptable(values[at]);
+    }
+
     Positions positions_;
     bool merging_ = false;
     bool has_zero_ = false;

@@ -73,6 +73,7 @@ public:
     nb::object predict(nb::handle x) const {
         if (!by_score_ || !can_read(x)) return nb::none();
         const std::int64_t count = known();
+        if (count == 0) return nb::none();
         Scores scores(count);
         one_->score_dict(nb::borrow<nb::dict>(x), scores.data(), count, nullptr);
         return labels_[static_cast<std::size_t>(top_class(scores.data(), count))];
@@ -82,7 +83,7 @@ public:
     nb::object probabilities(nb::handle x) const {
         if (curve_ == nullptr || !can_read(x)) return nb::none();
         const std::int64_t count = known();
-        if (!fits(count)) return nb::none();
+        if (!fits(count) || !(one_->is_binary() || count == classes())) return nb::none();
         Scores scores(count), chances(std::max<std::int64_t>(count, 2));
         double variance = 0.0, *const p = chances.data();
         one_->score_dict(nb::borrow<nb::dict>(x), scores.data(), count, &variance);
@@ -121,7 +122,7 @@ public:
         return true;
     }
 
-    // For Python's garbage collector: a label, a rule or a name of the user's may refer to the classifier.
+    // For Python's garbage collector: a rule or a name of the user's may refer to the classifier.
     int visit(visitproc visit, void* arg) const {
         Py_VISIT(learner_.ptr());
         Py_VISIT(handle_.ptr());

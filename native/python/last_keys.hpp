@@ -10,9 +10,9 @@
 
 namespace scwlearn {
 
-// The value of a plain number (float, int or bool), or NaN. Runs no user code.
+// The value of a plain number (a float, also NumPy's; an int or a bool), or NaN. Runs no user code.
 inline double plain_number(PyObject* number) noexcept {
-    if (PyFloat_CheckExact(number)) return PyFloat_AS_DOUBLE(number);
+    if (PyFloat_Check(number)) return PyFloat_AS_DOUBLE(number);
     if (!PyLong_CheckExact(number) && !PyBool_Check(number)) return std::numeric_limits<double>::quiet_NaN();
     const double value = PyLong_AsDouble(number);
     if (value != -1.0 || !PyErr_Occurred()) return value;

@@ -86,6 +86,8 @@ def change(x, how):
         x[KEYS[2]] = 3
     elif how == "bool":
         x[KEYS[2]] = True
+    elif how == "array":
+        x[KEYS[2]] = np.float64(17.5)
     elif how == "zero":
         x[KEYS[2]] = x[KEYS[4]] = 0.0
     elif how == "nothing":
@@ -112,7 +114,21 @@ def change(x, how):
 
 @pytest.mark.parametrize(
     "how",
-    ["value", "whole", "bool", "zero", "nothing", "word", "less", "more", "other key", "order", "swap", "empty"],
+    [
+        "value",
+        "whole",
+        "bool",
+        "array",
+        "zero",
+        "nothing",
+        "word",
+        "less",
+        "more",
+        "other key",
+        "order",
+        "swap",
+        "empty",
+    ],
 )
 @pytest.mark.parametrize("settings", [{}, {"scale": "standard"}, {"max_features": 16, "overflow": "hash"}], ids=str)
 def test_a_dict_may_change_between_predicting_and_learning(how, settings):

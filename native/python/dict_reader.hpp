@@ -48,6 +48,7 @@ private:
         for (Py_ssize_t at = 0; PyDict_Next(x.ptr(), &at, &key, &value);) {
             if (!prefix.is_valid() && add_cached(key, value)) continue;
             // Kept alive, because a name or value of the user's class may run any code, and change the dict.
+            example_.ran_user_code = true;
             const nb::object kept = nb::borrow(value);
             const nb::object name = prefix.is_valid() ? joined(prefix, nb::borrow(key)) : nb::borrow(key);
             if (PyDict_Check(value))
@@ -277,8 +278,8 @@ void Vocabulary::read_sorted(const nb::dict& x, std::int64_t room, std::int64_t 
     if (!is_too_many(PyDict_GET_SIZE(x.ptr())) && last_keys_.read(x.ptr(), room, example)) return;
     read<kPurpose>(x, room, row, example);
     example.sort();
-    // Otherwise a key is new, or user code may have run.
-    if (static_cast<Py_ssize_t>(example.plain_keys.size()) == PyDict_GET_SIZE(x.ptr())) last_keys_.keep(example);
+    const bool is_plain = static_cast<Py_ssize_t>(example.plain_keys.size()) == PyDict_GET_SIZE(x.ptr());
+    if (is_plain && !example.ran_user_code) last_keys_.keep(example);
 }
 
 inline void Vocabulary::check(const nb::tuple& rows) {

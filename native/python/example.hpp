@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "core/scan.hpp"
@@ -98,29 +99,6 @@ private:
     std::vector<std::uint32_t> slots_;  // positions, counted from 1
 };
 
-// Computes the place of each of some distinct numbers >= 0 in their order.
-inline void rank(const std::vector<std::int64_t>& numbers, std::vector<std::int32_t>& ranks) {
-    constexpr std::size_t kFew = 64, kTogether = 4;
-    const std::size_t count = numbers.size();
-    ranks.resize(count);
-    std::int64_t largest = 0;
-    for (const std::int64_t number : numbers) largest = std::max(largest, number);
-    if (count <= kFew && largest <= std::numeric_limits<std::int32_t>::max()) {
-        // Comparing each with all others has no branch to mispredict.
-        std::int32_t narrow[kFew] = {}, smaller[kFew] = {};
-        for (std::size_t i = 0; i < count; ++i) narrow[i] = static_cast<std::int32_t>(numbers[i]);
-        const std::size_t padded = (count + kTogether - 1) / kTogether * kTogether;
-        for (std::size_t k = 0; k < count; ++k)
-            for (std::size_t i = 0; i < padded; ++i) smaller[i] += narrow[k] < narrow[i] ? 1 : 0;
-        std::copy(smaller, smaller + count, ranks.begin());
-        return;
-    }
-    std::vector<std::pair<std::int64_t, std::size_t>> in_order(count);
-    for (std::size_t i = 0; i < count; ++i) in_order[i] = {numbers[i], i};
-    std::sort(in_order.begin(), in_order.end());
-    for (std::size_t i = 0; i < count; ++i) ranks[in_order[i].second] = static_cast<std::int32_t>(i);
-}
-
 // The features of a dict, and what a vocabulary learns from it.
 struct Example {
     // An occurrence of a hashed name.
@@ -135,7 +113,8 @@ struct Example {
     nb::object new_names;     // dict of new names and their features known, known + 1, ...; null if there are none
     nb::object key_type;      // type of its keys, if there was none before
     std::vector<Vote> votes;  // if names are hashed
-    std::vector<PyObject*> plain_keys;  // borrowed: the cached names among its keys that have a plain number other than 0
+    std::vector<PyObject*> plain_keys;  // borrowed: its keys that are cached names with a plain number other than 0
+    bool ran_user_code = false;         // perhaps, so that keys may have gone
 
     std::int64_t count() const noexcept { return static_cast<std::int64_t>(values.size()); }
     std::int64_t count_new() const noexcept { return new_names.is_valid() ? PyDict_GET_SIZE(new_names.ptr()) : 0; }
@@ -169,8 +148,12 @@ struct Example {
 
     // Sorts by index: a sum must not depend on the order of the keys, and is then that of a batch, to the last bit.
     void sort() {
-        rank(indices, ranks_);
-        if (std::is_sorted(indices.begin(), indices.end())) return;
+        ranks_.resize(indices.size());
+        if (std::is_sorted(indices.begin(), indices.end())) {
+            std::iota(ranks_.begin(), ranks_.end(), 0);
+            return;
+        }
+        rank();
         unsorted_indices_ = indices;
         unsorted_values_ = values;
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -191,10 +174,31 @@ struct Example {
         votes.clear();
         plain_keys.clear();
         positions_.clear();
-        merging_ = has_zero_ = false;
+        ran_user_code = merging_ = has_zero_ = false;
     }
 
 private:
+    // Computes the place of each feature in their order.
+    void rank() {
+        constexpr std::size_t kFew = 64, kTogether = 4;
+        const std::size_t count = indices.size();
+        const std::int64_t largest = *std::max_element(indices.begin(), indices.end());
+        if (count <= kFew && largest <= std::numeric_limits<std::int32_t>::max()) {
+            // Comparing each with all others has no branch to mispredict.
+            std::int32_t narrow[kFew] = {}, smaller[kFew] = {};
+            for (std::size_t i = 0; i < count; ++i) narrow[i] = static_cast<std::int32_t>(indices[i]);
+            const std::size_t padded = (count + kTogether - 1) / kTogether * kTogether;
+            for (std::size_t k = 0; k < count; ++k)
+                for (std::size_t i = 0; i < padded; ++i) smaller[i] += narrow[k] < narrow[i] ? 1 : 0;
+            std::copy(smaller, smaller + count, ranks_.begin());
+            return;
+        }
+        in_order_.clear();
+        for (std::size_t i = 0; i < count; ++i) in_order_.emplace_back(indices[i], i);
+        std::sort(in_order_.begin(), in_order_.end());
+        for (std::size_t i = 0; i < count; ++i) ranks_[in_order_[i].second] = static_cast<std::int32_t>(i);
+    }
+
     bool merge(std::int64_t feature, double value) {
         const std::size_t at = positions_.of(feature, indices);
         if (at == indices.size()) {
@@ -211,8 +215,10 @@ private:
     bool merging_ = false;
     bool has_zero_ = false;
     std::vector<std::int32_t> ranks_;
-    std::vector<std::int64_t> unsorted_indices_;  // scratch
-    std::vector<double> unsorted_values_;         // scratch
+    // Scratch.
+    std::vector<std::pair<std::int64_t, std::size_t>> in_order_;
+    std::vector<std::int64_t> unsorted_indices_;
+    std::vector<double> unsorted_values_;
 };
 
 inline void check_weight(double w) {

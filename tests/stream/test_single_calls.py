@@ -166,6 +166,30 @@ def test_a_value_at_the_address_of_the_last_one_is_read_anew():
         assert model.predict_proba_one(x) == model.predict_proba_one({**x, "unknown": 1.0})
 
 
+class Replacing:
+    """A number that replaces the first key of a dict by another when it is converted."""
+
+    def __init__(self, x, key):
+        self.x, self.key = x, key
+
+    def __float__(self):
+        del self.x[next(iter(self.x))]
+        self.x[self.key] = 2.0
+        return 1.0
+
+
+def test_a_key_that_goes_while_the_dict_is_read_is_not_kept():
+    learner = Learner("arow", covariance="diagonal")
+    first, new, other = ("".join(["ke", "y", end]) for end in "abc")
+    learner.learn_one({first: 1.0, other: -1.0, new: 3.0}, 1)
+    for _ in range(3):
+        x = {"".join(["key", "a"]): 1.0, other: 1.0}
+        x[other] = Replacing(x, new)
+        learner.score_one(x)
+        assert list(x) == [other, new]
+        assert learner.score_one({first: 1.0, new: 2.0}) == learner.score_one({new: 2.0, first: 1.0})
+
+
 @pytest.mark.parametrize("key", [str, int, lambda i: 10**20 + i])
 @pytest.mark.parametrize("count", [1, 5, 64, 65, 300])
 def test_keys_may_come_in_any_order(key, count):

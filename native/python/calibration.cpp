@@ -146,7 +146,9 @@ private:
         const double* const given_weights = weights ? weights->data() : nullptr;
         const std::int64_t* const given_labels = labels.data();
         for (std::int64_t first = 0, count = 0; first < rows; first += count) {
-            count = std::min(rows - first, static_cast<std::int64_t>(std::clamp<double>(curve.rows_until_due(), 1, kMost)));
+            // NaN, in the state of a corrupt file, compares false.
+            const double due = curve.rows_until_due();
+            count = std::min(rows - first, due > 1.0 ? static_cast<std::int64_t>(std::min<double>(due, kMost)) : 1);
             for (std::int64_t i = 0; i < count; ++i) {
                 const std::int64_t row = first + i;
                 weight[i] = given_weights == nullptr ? 1.0 : given_weights[row];

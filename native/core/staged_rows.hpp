@@ -155,7 +155,7 @@ private:
     static constexpr std::int64_t kSlots = kStagedAhead + 1;
     static_assert((kSlots & (kSlots - 1)) == 0, "a remainder must not take a division");
     // How far ahead the rows themselves are prefetched: in bytes of values, since the processor does not look beyond a
-    // page; and in rows, if they are visited in another order than they are stored in.
+    // page; and in rows, if they are visited in another order than they are stored in (their offsets twice as far).
     static constexpr std::int64_t kBytesAhead = 4096;
     static constexpr std::int64_t kRowsAhead = 8;
 
@@ -171,6 +171,7 @@ private:
             fetch_lines(values, kAhead, count);
             fetch_lines(indices, kAhead, count);
         } else if (i + kRowsAhead < rows_.count) {
+            if (i + 2 * kRowsAhead < rows_.count) __builtin_prefetch(offset_of(rows_, i + 2 * kRowsAhead));
             const Index* const offset = offset_of(rows_, i + kRowsAhead);
             fetch_lines(static_cast<const Value*>(rows_.values), offset[0], offset[1] - offset[0]);
             fetch_lines(static_cast<const Index*>(rows_.indices), offset[0], offset[1] - offset[0]);

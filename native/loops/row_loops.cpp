@@ -7,7 +7,7 @@ namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
-constexpr std::int64_t kWideRow = 512;
+constexpr std::int64_t kWideRow = 512, kDenseRowsAhead = 4;
 
 template <class Covariance, class RowSet, bool kNorm, bool kAveraged>
 Counts learn_by_row(const Task& task) {
@@ -24,7 +24,7 @@ Counts learn_by_row(const Task& task) {
         }
         const auto row = rows[i];
         if constexpr (!RowSet::kSparse)
-            if (fetch_rows && i + kRowsAhead < task.rows.count) rows[i + kRowsAhead].fetch();
+            if (fetch_rows && i + kDenseRowsAhead < task.rows.count) rows[i + kDenseRowsAhead].fetch();
         if constexpr (RowSet::kSparse)
             if (fetch_ahead && i + kRowsAhead < task.rows.count + task.rows.rows_beyond) {
                 if (!task.entries_in_cache) rows[i + kRowsAhead].fetch(model.entries, Covariance::kStride);

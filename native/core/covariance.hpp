@@ -147,7 +147,7 @@ struct PerFeature {
             return Look{at[0] * x, x * x};
         };
         Look total;
-        if constexpr (IsStaged<Row>)
+        if constexpr (kIsStaged<Row>)
             total = kVariances ? row.sum_pairs() : row.sum_weights();
         else if constexpr (kVariances && !kSharesLines && !Row::kSparse)
             total = sum_pairs(row, entries);
@@ -182,7 +182,7 @@ struct PerFeature {
         };
         const auto move_one = [=](std::int64_t i, double x) { move_at(entries + kStride * i, x); };
         if constexpr (kNorm || kAveraged || !kVariances || (kSharesLines && !Row::kSparse)) {
-            if constexpr (IsStaged<Row>)
+            if constexpr (kIsStaged<Row>)
                 row.each_at(move_at);
             else
                 row.each(move_one);
@@ -190,7 +190,7 @@ struct PerFeature {
             const FeatureStep<Vector> move_features(
                 {all(terms.rate), all(terms.scale), all(terms.kv), all(terms.v), all(terms.least)});
             // A register of features shares one division.
-            if constexpr (IsStaged<Row>) {
+            if constexpr (kIsStaged<Row>) {
                 const auto move_together = [=](double* const* at, Vector x) {
                     auto [weights, variances] = gather_pairs(at);
                     move_features(weights, variances, x);

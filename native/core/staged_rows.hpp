@@ -14,8 +14,7 @@ namespace scwlearn::SCWLEARN_SET {
 // A staged row of a model with kStride numbers per feature. Its arrays are filled up to whole registers with features of
 // value 0, whose entries belong to no feature.
 template <std::int64_t kStride>
-class StagedRow {
-public:
+struct StagedRow {
     static constexpr bool kSparse = true;
 
     double** at;           // the entries of each feature
@@ -82,9 +81,9 @@ private:
 };
 
 template <class Row>
-inline constexpr bool IsStaged = false;
+inline constexpr bool kIsStaged = false;
 template <std::int64_t kStride>
-inline constexpr bool IsStaged<StagedRow<kStride>> = true;
+inline constexpr bool kIsStaged<StagedRow<kStride>> = true;
 
 // How many rows ahead of the current one a row is staged.
 inline constexpr std::int64_t kStagedAhead = 3;
@@ -101,7 +100,6 @@ public:
     StagedRows(const Rows& rows, double* entries, const double* lag, Scratch& scratch)
         : rows_(rows),
           entries_(entries),
-          end_(entries + kStride * rows.width),
           lag_(lag),
           fetches_entries_(rows.size() > kCachedFeatures),
           room_(longest(rows)) {
@@ -110,7 +108,7 @@ public:
             row.values = scratch.take(room_);
             row.powers = kVariances ? scratch.take(2 * room_) : nullptr;
             row.entries = entries;
-            row.constant = rows.intercept ? end_ : nullptr;
+            row.constant = rows.intercept ? entries + kStride * rows.width : nullptr;
         }
         last_values_ = scratch.take<Value>(room_);
         last_indices_ = scratch.take<Index>(room_);
@@ -157,7 +155,7 @@ private:
     // How far ahead the rows themselves are prefetched: in bytes of values, since the processor does not look beyond a
     // page; and in rows, if they are visited in another order than they are stored in (their offsets twice as far).
     static constexpr std::int64_t kBytesAhead = 4096;
-    static constexpr std::int64_t kRowsAhead = 8;
+    static constexpr std::int64_t kFetchedAhead = 8;
 
     static const Index* offset_of(const Rows& rows, std::int64_t i) noexcept {
         return static_cast<const Index*>(rows.offsets) + rows.number(i);
@@ -170,9 +168,9 @@ private:
             constexpr std::int64_t kAhead = kBytesAhead / sizeof(Value);
             fetch_lines(values, kAhead, count);
             fetch_lines(indices, kAhead, count);
-        } else if (i + kRowsAhead < rows_.count) {
-            if (i + 2 * kRowsAhead < rows_.count) __builtin_prefetch(offset_of(rows_, i + 2 * kRowsAhead));
-            const Index* const offset = offset_of(rows_, i + kRowsAhead);
+        } else if (i + kFetchedAhead < rows_.count) {
+            if (i + 2 * kFetchedAhead < rows_.count) __builtin_prefetch(offset_of(rows_, i + 2 * kFetchedAhead));
+            const Index* const offset = offset_of(rows_, i + kFetchedAhead);
             fetch_lines(static_cast<const Value*>(rows_.values), offset[0], offset[1] - offset[0]);
             fetch_lines(static_cast<const Index*>(rows_.indices), offset[0], offset[1] - offset[0]);
         }
@@ -200,7 +198,9 @@ private:
         Bits wrong{}, before = Bits{} - 1;
         for (std::int64_t j = 0; j < row.stored; j += kWidth) {
             const Bits index = load(indices + j), inside = lanes < row.stored - j;
-            wrong |= (__builtin_shufflevector(before, index, SCWLEARN_SHIFTED) >= index) & inside;
+            const Bits previous = __builtin_shufflevector(before, index, SCWLEARN_SHIFTED);
+            // The first is larger than -1. An index out of range may lead to any address, even to one of a feature.
+            wrong |= ((previous >= index) | (index >= rows_.width)) & inside;
             before = index;
             const Bits at = inside ? begin + index * std::int64_t{kStride * sizeof(double)} : nowhere - Bits{};
             std::memcpy(row.at + j, &at, sizeof at);
@@ -209,7 +209,7 @@ private:
             store(row.values + j, value);
             if constexpr (kVariances) store_pairs(row.powers + 2 * j, {value, value * value});
         }
-        return !any_negative(wrong) && (row.stored == 0 || row.at[row.stored - 1] < end_);
+        return !any_negative(wrong);
     }
 
     // In the order of SparseRow::sum.
@@ -232,7 +232,7 @@ private:
     }
 
     const Rows& rows_;
-    double *entries_, *end_;
+    double* entries_;
     const double* lag_;
     bool fetches_entries_;
     std::int64_t room_;

@@ -117,6 +117,16 @@ def test_a_bad_row_changes_nothing(message, row, shuffled):
         assert state(model) == before
 
 
+@pytest.mark.parametrize("indices", [[2**40, 2**41], [2**59, 2**60], [2**60, 2**61], [5, 2**63 - 1], [-(2**63), 5]])
+def test_indices_whose_addresses_overflow_are_refused(indices):
+    x, y = rows_of([2, 7, 13] * 10, indices=np.int64)
+    for row in range(len(y)):
+        bad = x.copy()
+        bad.indices[x.indptr[row + 1] - 2 : x.indptr[row + 1]] = indices
+        with pytest.raises(ValueError, match="outside its 20000 columns"):
+            learned(bad, y, SCW1)
+
+
 @pytest.mark.parametrize("offsets", [[0, 5, 3], [-1, 5, 10], [0, 5, 2**31 - 1]])
 def test_bad_offsets_are_refused(offsets):
     x, y = rows_of([5] * 40)

@@ -112,6 +112,8 @@ public:
         }
         last_values_ = scratch.take<Value>(room_);
         last_indices_ = scratch.take<Index>(room_);
+        std::fill(last_values_, last_values_ + room_, Value{});
+        std::fill(last_indices_, last_indices_ + room_, Index{});
     }
     StagedRows(const StagedRows&) = delete;
     StagedRows& operator=(const StagedRows&) = delete;
@@ -150,6 +152,9 @@ public:
     const StagedRow<kStride>& operator[](std::int64_t i) const noexcept { return slots_[i % kSlots]; }
 
 private:
+    using Addresses = std::uintptr_t __attribute__((vector_size(kWidth * sizeof(std::uintptr_t))));
+    static_assert(sizeof(Addresses) == sizeof(Bits));
+
     static constexpr std::int64_t kSlots = kStagedAhead + 1;
     static_assert((kSlots & (kSlots - 1)) == 0, "a remainder must not take a division");
     // How far ahead the rows themselves are prefetched: in bytes of values, since the processor does not look beyond a
@@ -188,10 +193,7 @@ private:
     // read once, since the arrays belong to Python and may change at any time.
     [[gnu::always_inline]] bool write(const StagedRow<kStride>& row, const Value* values,
                                       const Index* indices) noexcept {
-        const auto address = [](const double* of) {
-            return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(of));
-        };
-        const std::int64_t begin = address(entries_), nowhere = address(nowhere_);
+        const auto begin = reinterpret_cast<std::uintptr_t>(entries_), nowhere = reinterpret_cast<std::uintptr_t>(nowhere_);
         Bits lanes;
         for (std::int64_t lane = 0; lane < kWidth; ++lane) lanes[lane] = lane;
         // Negative in a lane that has been found invalid.
@@ -202,7 +204,8 @@ private:
             // The first is larger than -1. An index out of range may lead to any address, even to one of a feature.
             wrong |= ((previous >= index) | (index >= rows_.width)) & inside;
             before = index;
-            const Bits at = inside ? begin + index * std::int64_t{kStride * sizeof(double)} : nowhere - Bits{};
+            const auto place = std::bit_cast<Addresses>(index) * (kStride * sizeof(double));
+            const Addresses at = inside ? begin + place : nowhere - Addresses{};
             std::memcpy(row.at + j, &at, sizeof at);
             const Vector value = inside ? load(values + j) : Vector{};
             wrong |= below_bound(value);

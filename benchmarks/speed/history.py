@@ -81,17 +81,17 @@ def regressions(run: Iterable[Record], history: Iterable[Record], *, times: bool
     """
     known = {(record.machine, record.name): record for record in history}
     found = []
-    for now in run:
-        before = known.get((now.machine, now.name))
+    for latest in run:
+        before = known.get((latest.machine, latest.name))
         if before is None:
             continue
-        counted = now.our_instructions and before.our_instructions and now.counter == before.counter
+        counted = latest.our_instructions and before.our_instructions and latest.counter == before.counter
         if counted:
-            worse = (now.our_instructions or 0) > (1 + TOLERANCE) * (before.our_instructions or 0)
+            worse = (latest.our_instructions or 0) > (1 + TOLERANCE) * (before.our_instructions or 0)
         else:
-            worse = times and now.ratio < (1 - TOLERANCE) * before.ratio
+            worse = times and latest.ratio < (1 - TOLERANCE) * before.ratio
         if worse:
-            found.append(Regression(before, now, by_instructions=bool(counted)))
+            found.append(Regression(before, latest, by_instructions=bool(counted)))
     return found
 
 

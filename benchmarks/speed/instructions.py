@@ -65,7 +65,7 @@ def _side(side: Side, counter: Counter) -> int:
     """Count the second run: the first one loads modules and fills caches."""
     with threads(side.threads):
         side.run()
-        # The garbage collector visits all objects of the process, whoever made them.
+        # The garbage collector visits all objects of the process, not only those of this side.
         gc.collect()
         gc.disable()
         try:

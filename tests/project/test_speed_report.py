@@ -68,8 +68,8 @@ def test_a_run_is_compared_with_the_latest_record_of_the_same_comparison_and_kin
 
 def test_a_regression_says_what_changed_and_since_when():
     by_ratio, by_instructions = (
-        str(history.regressions([now], [before])[0])
-        for now, before in ((record(ratio=1.0), record(ratio=2.0)), (record(ours=2000), record(ours=1000)))
+        str(history.regressions([latest], [before])[0])
+        for latest, before in ((record(ratio=1.0), record(ratio=2.0)), (record(ours=2000), record(ours=1000)))
     )
     assert by_ratio == f"{ENTRIES[0].name}: ratio 2x to 1x, since 2026-01-01 (abc)"
     assert "1,000 to 2,000 instructions" in by_instructions

@@ -349,10 +349,10 @@ class Learner(OneAtATime):
             # There is only one call of the loop, which Ctrl-C cannot interrupt.
             self.model, self._tally = model, tally
         rule, native = self.config.native_rule, model.native(tally, **self.config.native)
-        limits: dict[str, Any] = {"at_once": at_once, "threads": self._threads_for(model)}
         # Loops over single rows check each row before they learn from it.
         by_row = self.is_binary and not model.covariance.correlated
-        limits["checked"] = rows.is_checked or not by_row
+        checked = rows.is_checked or not by_row
+        how: dict[str, Any] = {"at_once": at_once, "threads": self._threads_for(model), "checked": checked}
         blocks = (rows.blocks_in_place if by_row else rows.blocks)(block_rows, batch.places)
         before = None if safe or model is not self.model else model.copy()
         counts = None if safe else tally.copy()
@@ -361,9 +361,9 @@ class Learner(OneAtATime):
                 chosen = batch.chosen(block)
                 weights = None if batch.weights is None else batch.weights[chosen]
                 inputs = block, batch.labels[chosen], weights, self.config, record
-                if not self._axis.learn(rule, native, *inputs, **limits):
+                if not self._axis.learn(rule, native, *inputs, **how):
                     rows.check()
-                    raise UnsortedError
+                    raise UnsortedError("X has rows with unsorted indices, or changed while it was learned from")
             self.model, self._tally = model, tally
         except BaseException:
             if before is not None:

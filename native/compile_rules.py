@@ -250,6 +250,8 @@ inline Step step([[maybe_unused]] const void* constants, {signature}) {{
 {constants}{body}}}
 
 Step ask(const void* constants, {", ".join(f"double {a}" for a in looks)}) {{
+    // Only classes that share one Sigma have another n; a constant saves the divisions by it.
+    if (n == 1.0) return {answer.replace(" n,", " 1.0,")};
     return {answer};
 }}
 

@@ -12,6 +12,8 @@
 #define SCWLEARN_SHIFTED 7, 8, 9, 10, 11, 12, 13, 14
 #define SCWLEARN_FIRSTS 0, 2, 4, 6, 8, 10, 12, 14
 #define SCWLEARN_SECONDS 1, 3, 5, 7, 9, 11, 13, 15
+#define SCWLEARN_EVENS 0, 8, 2, 10, 4, 12, 6, 14
+#define SCWLEARN_ODDS 1, 9, 3, 11, 5, 13, 7, 15
 #define SCWLEARN_LOW 0, 8, 1, 9, 2, 10, 3, 11
 #define SCWLEARN_HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #elif defined(__AVX__)
@@ -19,6 +21,8 @@
 #define SCWLEARN_SHIFTED 3, 4, 5, 6
 #define SCWLEARN_FIRSTS 0, 2, 4, 6
 #define SCWLEARN_SECONDS 1, 3, 5, 7
+#define SCWLEARN_EVENS 0, 4, 2, 6
+#define SCWLEARN_ODDS 1, 5, 3, 7
 #define SCWLEARN_LOW 0, 4, 1, 5
 #define SCWLEARN_HIGH 2, 6, 3, 7
 #else
@@ -26,6 +30,8 @@
 #define SCWLEARN_SHIFTED 1, 2
 #define SCWLEARN_FIRSTS 0, 2
 #define SCWLEARN_SECONDS 1, 3
+#define SCWLEARN_EVENS 0, 2
+#define SCWLEARN_ODDS 1, 3
 #define SCWLEARN_LOW 0, 2
 #define SCWLEARN_HIGH 1, 3
 #endif
@@ -55,7 +61,15 @@ void store(double* to, Register vector) noexcept {
 using TwoNumbers = double __attribute__((vector_size(2 * sizeof(double))));
 using FourNumbers = double __attribute__((vector_size(4 * sizeof(double))));
 
-inline FourNumbers join(TwoNumbers a, TwoNumbers b) noexcept { return __builtin_shufflevector(a, b, 0, 1, 2, 3); }
+
+// Joins two halves of a register.
+template <class Half>
+auto join(Half a, Half b) noexcept {
+    if constexpr (sizeof(Half) == sizeof(TwoNumbers))
+        return __builtin_shufflevector(a, b, 0, 1, 2, 3);
+    else
+        return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+}
 
 inline Vector load(const double* from) noexcept { return load_as<Vector>(from); }
 
@@ -116,23 +130,34 @@ inline void store_pairs(double* to, const Pairs& pairs) noexcept {
     store(to + kWidth, __builtin_shufflevector(pairs.first, pairs.second, SCWLEARN_HIGH));
 }
 
-// The same for pairs that are scattered: each at its address, or over an array, those of two features kStride apart.
+// The same for pairs that are scattered, each at its address. They are loaded and stored whole, so that a load does not
+// wait for two stores, and kept in two registers, of the pairs at even and at odd positions, so that no number crosses
+// 128 bits when firsts and seconds are separated.
+template <std::int64_t kPairs = kWidth / 2>
+auto gather_every_second(double* const* at) noexcept {
+    if constexpr (kPairs == 1)
+        return load_as<TwoNumbers>(*at);
+    else
+        return join(gather_every_second<kPairs / 2>(at), gather_every_second<kPairs / 2>(at + kPairs));
+}
+
+template <std::int64_t kPair = 0>
+void scatter_every_second(double* const* at, Vector pairs) noexcept {
+    store(*at, __builtin_shufflevector(pairs, pairs, 2 * kPair, 2 * kPair + 1));
+    if constexpr (2 * kPair + 2 < kWidth) scatter_every_second<kPair + 1>(at + 2, pairs);
+}
+
 inline Pairs gather_pairs(double* const* at) noexcept {
-    Vector first, second;
-    for (std::int64_t lane = 0; lane < kWidth; ++lane) {
-        first[lane] = at[lane][0];
-        second[lane] = at[lane][1];
-    }
-    return {first, second};
+    const Vector even = gather_every_second(at), odd = gather_every_second(at + 1);
+    return {__builtin_shufflevector(even, odd, SCWLEARN_EVENS), __builtin_shufflevector(even, odd, SCWLEARN_ODDS)};
 }
 
 inline void scatter_pairs(double* const* at, const Pairs& pairs) noexcept {
-    for (std::int64_t lane = 0; lane < kWidth; ++lane) {
-        at[lane][0] = pairs.first[lane];
-        at[lane][1] = pairs.second[lane];
-    }
+    scatter_every_second(at, __builtin_shufflevector(pairs.first, pairs.second, SCWLEARN_EVENS));
+    scatter_every_second(at + 1, __builtin_shufflevector(pairs.first, pairs.second, SCWLEARN_ODDS));
 }
 
+// Over an array, those of two features kStride apart.
 template <std::int64_t kStride>
 Pairs gather_pairs(const double* from, const std::int64_t* at) noexcept {
     Vector first, second;

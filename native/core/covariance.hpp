@@ -129,14 +129,37 @@ Number gain(Number before, Number after) noexcept {
     return (after - before) * (after + before);
 }
 
-// One model over single rows, which stores the weight of each feature, and its variance beside it if there is one.
-// Features are next to each other, or kSharedStride entries apart.
-template <template <class> class FeatureStep, bool kSharesLines = false>
+// What a model says about a row, and the score of the lag of an averaged mean, 0 without averaging.
+struct LookWithLag : Look {
+    double lag_score;
+};
+
+// One model over single rows, which stores the weight of each feature, and its variance or its lag beside it if there is
+// one.
+template <template <class> class FeatureStep, Layout kLayout = kPacked>
 struct PerFeature {
     static constexpr CovarianceKind kKind = FeatureStep<double>::kKind;
     static constexpr bool kVariances = FeatureStep<double>::kVariances;
+    static constexpr bool kHasLagBeside = kLayout == kBesideLag;
+    static_assert(!(kVariances && kHasLagBeside));
     static constexpr std::int64_t kEntries = kVariances ? 2 : 1;  // per feature
-    static constexpr std::int64_t kStride = kSharesLines ? kSharedStride : kEntries;
+    static constexpr std::int64_t kStride = kLayout == kSharedLines ? kSharedStride : kHasLagBeside ? 2 : kEntries;
+    static constexpr RowPairs kPairs = kVariances      ? RowPairs::kValuesAndSquares
+                                       : kHasLagBeside ? RowPairs::kValuesTwice
+                                                       : RowPairs::kNone;
+
+    template <bool kAveraged, class Row>
+    static LookWithLag look_with_lag(const Row& row, const Model& model) noexcept {
+        if constexpr (!kAveraged) {
+            return {look(row, model), 0.0};
+        } else if constexpr (kIsStaged<Row> && kHasLagBeside) {
+            const Look sums = row.sum_pairs();
+            return {{sums.score * model.scalars->mean_scale, row.squares * variance_scale<FeatureStep>(model)},
+                    sums.variance * model.lag_scale()};
+        } else {
+            return {look(row, model), lag_score(row, model)};
+        }
+    }
 
     template <class Row>
     static Look look(const Row& row, const Model& model) noexcept {
@@ -149,7 +172,7 @@ struct PerFeature {
         Look total;
         if constexpr (kIsStaged<Row>)
             total = kVariances ? row.sum_pairs() : row.sum_weights();
-        else if constexpr (kVariances && !kSharesLines && !Row::kSparse)
+        else if constexpr (kVariances && kLayout == kPacked && !Row::kSparse)
             total = sum_pairs(row, entries);
         else
             total = row.sum(term);
@@ -162,7 +185,8 @@ struct PerFeature {
     template <class Row>
     static double lag_score(const Row& row, const Model& model) noexcept {
         const double* const lag = model.lag;
-        return row.sum([=](std::int64_t i, double x) { return Look{lag[i] * x, 0.0}; }).score *
+        constexpr std::int64_t kLagStride = kHasLagBeside ? kStride : 1;
+        return row.sum([=](std::int64_t i, double x) { return Look{lag[kLagStride * i] * x, 0.0}; }).score *
                model.lag_scale();
     }
 
@@ -178,10 +202,21 @@ struct PerFeature {
             const double before = at[0];
             move_feature(at[0], at[kEntries - 1], x);
             if constexpr (kNorm) gained += gain(before, at[0]);
-            if constexpr (kAveraged) lag[(at - entries) / kStride] += lag_rate * (at[0] - before);
+            if constexpr (kAveraged)
+                *(kHasLagBeside ? at + 1 : lag + (at - entries) / kStride) += lag_rate * (at[0] - before);
         };
         const auto move_one = [=](std::int64_t i, double x) { move_at(entries + kStride * i, x); };
-        if constexpr (kNorm || kAveraged || !kVariances || (kSharesLines && !Row::kSparse)) {
+        if constexpr (kIsStaged<Row> && kAveraged && kHasLagBeside && !kNorm) {
+            const FeatureStep<Vector> move_features(StepTerms<Vector>{all(terms.rate), all(terms.scale), {}, {}, {}});
+            const auto move_together = [=](double* const* at, Vector x) {
+                auto [weights, lags] = gather_pairs(at);
+                const Vector before = weights;
+                Vector unused;
+                move_features(weights, unused, x);
+                scatter_pairs(at, {weights, lags + lag_rate * (weights - before)});
+            };
+            row.each_together(move_together, move_at);
+        } else if constexpr (kNorm || kAveraged || !kVariances || (kLayout != kPacked && !Row::kSparse)) {
             if constexpr (kIsStaged<Row>)
                 row.each_at(move_at);
             else

@@ -172,8 +172,7 @@ using Score = bool (*)(const Rows&, const Weights&, Scratch& scratch, double* sc
 
 // Binary models.
 struct RowLoops {
-    std::array<LoopsOverRows, kPerFeatureKinds> learn;
-    std::array<LoopsOverRows, kPerFeatureKinds> learn_in_shared_lines;
+    std::array<std::array<LoopsOverRows, kPerFeatureKinds>, kLayouts> learn;  // kBesideLag is only for the identity
     std::array<Score, kRowKinds> score;  // also with a full covariance
 };
 

@@ -22,12 +22,16 @@ enum Scheme { kJoint, kOneVersusRest };
 enum Rivals { kBest, kUniform, kProportional, kRivals };
 inline constexpr const char* kRivalNames[kRivals] = {"max", "uniform", "proportional"};
 
+// Where the entries of a binary model with at most one variance per feature lie: one feature next to the other; in cache
+// lines that they share with other models, kSharedStride apart; or, without variances, each weight with its lag beside it.
+enum Layout { kPacked, kSharedLines, kBesideLag, kLayouts };
+
 struct ModelForm {
     CovarianceKind kind;
     Scheme scheme = kJoint;
     bool shared = false;  // one Sigma for all classes; implies kJoint
     Rivals rivals = kBest;
-    bool shares_lines = false;  // the features of a binary model without covariances are kSharedStride entries apart
+    Layout layout = kPacked;
 };
 
 // Distance between the features of models that share their cache lines with others: a line.
@@ -112,7 +116,7 @@ inline constexpr std::int64_t model_entries(CovarianceKind kind, std::int64_t si
 
 // Distance between the entries of two features, unless the covariance is full.
 inline constexpr std::int64_t feature_stride(const ModelForm& form, std::int64_t lanes) {
-    if (form.shares_lines) return kSharedStride;
+    if (form.layout != kPacked) return form.layout == kSharedLines ? kSharedStride : 2;
     return form.kind == kIdentity ? lanes : form.shared ? lanes + kLaneMultiple : 2 * lanes;
 }
 

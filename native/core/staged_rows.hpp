@@ -11,6 +11,10 @@
 
 namespace scwlearn::SCWLEARN_SET {
 
+// What the pairs of numbers that a model stores per feature are multiplied by: weights and variances by the value and its
+// square; weights and lags both by the value. None for a model that stores weights alone.
+enum class RowPairs { kNone, kValuesAndSquares, kValuesTwice };
+
 // A staged row of a model with kStride numbers per feature. Its arrays are filled up to whole registers with features of
 // value 0, whose entries belong to no feature.
 template <std::int64_t kStride>
@@ -19,17 +23,17 @@ struct StagedRow {
 
     double** at;           // the entries of each feature
     double* values;        // of each feature
-    double* powers;        // of each feature its value and the square of it, for models with variances
+    double* pairs;         // of each feature its RowPairs
     double squares;        // sum of the squares of all values, for models without variances
     std::int64_t stored;   // features without the intercept
     double* entries;       // those of the model
     double* constant;      // the entries of the intercept, or null
 
-    // Sums weights times x and variances times x^2, in the order of SparseRow::sum.
+    // Sums the pairs of the features times those of the row, in the order of SparseRow::sum.
     Look sum_pairs() const noexcept {
         FourNumbers sums{};  // of features at even positions, then of those at odd ones
         for (std::int64_t j = 0; j < stored; j += 2)
-            sums += join(load_as<TwoNumbers>(at[j]), load_as<TwoNumbers>(at[j + 1])) * load_as<FourNumbers>(powers + 2 * j);
+            sums += join(load_as<TwoNumbers>(at[j]), load_as<TwoNumbers>(at[j + 1])) * load_as<FourNumbers>(pairs + 2 * j);
         Look total{sums[0] + sums[2], sums[1] + sums[3]};
         if (constant != nullptr) {
             total.score += constant[0];
@@ -38,7 +42,7 @@ struct StagedRow {
         return total;
     }
 
-    // The same without variances.
+    // The same for weights alone.
     Look sum_weights() const noexcept {
         TwoNumbers sums{};
         for (std::int64_t j = 0; j < stored; j += 2)
@@ -90,13 +94,13 @@ inline constexpr std::int64_t kStagedAhead = 3;
 // Rows with more features than this are not worth a copy.
 inline constexpr std::int64_t kLongestStaged = 2048;
 
-template <class RowSet, std::int64_t kStride, bool kVariances>
+template <class RowSet, std::int64_t kStride, RowPairs kPairs>
 class StagedRows;
 
-template <class Value, class Index, std::int64_t kStride, bool kVariances>
-class StagedRows<Sparse<Value, Index>, kStride, kVariances> {
+template <class Value, class Index, std::int64_t kStride, RowPairs kPairs>
+class StagedRows<Sparse<Value, Index>, kStride, kPairs> {
 public:
-    // `lag` is that of an averaged mean, or null.
+    // `lag` is that of an averaged mean, unless it is beside the weights; else null.
     StagedRows(const Rows& rows, double* entries, const double* lag, Scratch& scratch)
         : rows_(rows),
           entries_(entries),
@@ -106,7 +110,7 @@ public:
         for (StagedRow<kStride>& row : slots_) {
             row.at = scratch.take<double*>(room_);
             row.values = scratch.take(room_);
-            row.powers = kVariances ? scratch.take(2 * room_) : nullptr;
+            row.pairs = kPairs == RowPairs::kNone ? nullptr : scratch.take(2 * room_);
             row.entries = entries;
             row.constant = rows.intercept ? entries + kStride * rows.width : nullptr;
         }
@@ -144,7 +148,7 @@ public:
         StagedRow<kStride>& row = slots_[i % kSlots];
         row.stored = count;
         if (!write(row, values, indices)) return false;
-        if constexpr (!kVariances) row.squares = sum_of_squares(row);
+        if constexpr (kPairs != RowPairs::kValuesAndSquares) row.squares = sum_of_squares(row);
         if (fetches_entries_) fetch_entries(row);
         return true;
     }
@@ -210,7 +214,10 @@ private:
             const Vector value = inside ? load(values + j) : Vector{};
             wrong |= below_bound(value);
             store(row.values + j, value);
-            if constexpr (kVariances) store_pairs(row.powers + 2 * j, {value, value * value});
+            if constexpr (kPairs == RowPairs::kValuesAndSquares)
+                store_pairs(row.pairs + 2 * j, {value, value * value});
+            else if constexpr (kPairs == RowPairs::kValuesTwice)
+                store_pairs(row.pairs + 2 * j, {value, value});
         }
         return !any_negative(wrong);
     }

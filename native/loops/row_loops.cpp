@@ -28,11 +28,10 @@ Counts learn_by_row(const Task& task) {
         if constexpr (RowSet::kSparse)
             if (fetch_ahead && i + kRowsAhead < task.rows.count + task.rows.rows_beyond) {
                 if (!task.entries_in_cache) rows[i + kRowsAhead].fetch(model.entries, Covariance::kStride);
-                if constexpr (kAveraged) rows[i + kRowsAhead].fetch(model.lag, 1);
+                if constexpr (kAveraged && !Covariance::kHasLagBeside) rows[i + kRowsAhead].fetch(model.lag, 1);
             }
-        const Look look = Covariance::look(row, model);
-        const double lag_score = kAveraged ? Covariance::lag_score(row, model) : 0.0;
-        const Step step = round.ask(i, look, lag_score, model);
+        const LookWithLag look = Covariance::template look_with_lag<kAveraged>(row, model);
+        const Step step = round.ask(i, look, look.lag_score, model);
         if (moves(step)) Covariance::template move<kNorm, kAveraged>(row, model, step, task.signs[i], look.variance);
     }
     return round.counts;
@@ -43,8 +42,8 @@ template <class Covariance, class RowSet, bool kNorm, bool kAveraged>
 Counts learn_staged(const Task& task) {
     const Scratch::Frame frame(*task.memory.scratch);
     Model model(task.memory, Covariance::kKind, Covariance::kStride);
-    StagedRows<RowSet, Covariance::kStride, Covariance::kVariances> rows(
-        task.rows, model.entries, kAveraged ? model.lag : nullptr, *model.scratch);
+    StagedRows<RowSet, Covariance::kStride, Covariance::kPairs> rows(
+        task.rows, model.entries, kAveraged && !Covariance::kHasLagBeside ? model.lag : nullptr, *model.scratch);
     Round round(task);
     std::int64_t end = task.rows.count;
     const auto stage = [&](std::int64_t i) __attribute__((always_inline)) {
@@ -55,9 +54,8 @@ Counts learn_staged(const Task& task) {
     for (std::int64_t i = 0; i < kStagedAhead; ++i) stage(i);
     for (std::int64_t i = 0; i < end; ++i) {
         const auto& row = rows[i];
-        const Look look = Covariance::look(row, model);
-        const double lag_score = kAveraged ? Covariance::lag_score(row, model) : 0.0;
-        const Step step = round.ask(i, look, lag_score, model);
+        const LookWithLag look = Covariance::template look_with_lag<kAveraged>(row, model);
+        const Step step = round.ask(i, look, look.lag_score, model);
         // Here, so that it fills the time that the rule takes to answer.
         stage(i + kStagedAhead);
         if (moves(step)) Covariance::template move<kNorm, kAveraged>(row, model, step, task.signs[i], look.variance);
@@ -69,17 +67,18 @@ template <class Covariance, class RowSet>
 bool is_worth_staging(const Task& task) noexcept {
     constexpr std::int64_t kFewRows = 16;
     return task.rows.count >= kFewRows && task.rows.rows_beyond == 0 &&
-           StagedRows<RowSet, Covariance::kStride, Covariance::kVariances>::longest(task.rows) <= kLongestStaged;
+           StagedRows<RowSet, Covariance::kStride, Covariance::kPairs>::longest(task.rows) <= kLongestStaged;
 }
 
-template <template <class> class FeatureStep, bool kSharesLines>
+template <template <class> class FeatureStep, Layout kLayout>
 struct RowByRow {
-    using Covariance = PerFeature<FeatureStep, kSharesLines>;
+    using Covariance = PerFeature<FeatureStep, kLayout>;
 
     template <class RowSet>
     struct Over {
         static Counts run(const Task& task) {
-            return task.memory.average_state != nullptr ? learn<true>(task) : learn<false>(task);
+            if constexpr (Covariance::kHasLagBeside) return learn<true>(task);
+            else return task.memory.average_state != nullptr ? learn<true>(task) : learn<false>(task);
         }
 
         template <bool kAveraged>
@@ -89,7 +88,7 @@ struct RowByRow {
 
         template <bool kAveraged, bool kNorm>
         static Counts learn(const Task& task) {
-            if constexpr (RowSet::kSparse && !kSharesLines)
+            if constexpr (RowSet::kSparse && kLayout != kSharedLines)
                 if (is_worth_staging<Covariance, RowSet>(task))
                     return learn_staged<Covariance, RowSet, kNorm, kAveraged>(task);
             return learn_by_row<Covariance, RowSet, kNorm, kAveraged>(task);
@@ -121,16 +120,23 @@ struct ScoreOver {
     }
 };
 
+// The loops of each step, in the order of CovarianceKind.
+template <Layout kLayout>
+constexpr std::array<LoopsOverRows, kPerFeatureKinds> learn_in() {
+    return for_each_step([](auto tag) {
+        return over_rows<RowByRow<decltype(tag)::template Step, kLayout>::template Over, LoopsOverRows>();
+    });
+}
+
+// Only a model without variances has its lags beside the weights.
+constexpr std::array<LoopsOverRows, kPerFeatureKinds> learn_beside_lags() {
+    return {over_rows<RowByRow<IdentityStep, kBesideLag>::Over, LoopsOverRows>()};
+}
+
 }  // namespace
 
 // Initialized at compile time: no code of an instruction set may run before it is known to be supported.
-extern constinit const RowLoops row_loops{
-    for_each_step([](auto tag) {
-        return over_rows<RowByRow<decltype(tag)::template Step, false>::template Over, LoopsOverRows>();
-    }),
-    for_each_step([](auto tag) {
-        return over_rows<RowByRow<decltype(tag)::template Step, true>::template Over, LoopsOverRows>();
-    }),
-    over_rows<ScoreOver, std::array<Score, kRowKinds>>()};
+extern constinit const RowLoops row_loops{{learn_in<kPacked>(), learn_in<kSharedLines>(), learn_beside_lags()},
+                                          over_rows<ScoreOver, std::array<Score, kRowKinds>>()};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -90,8 +90,8 @@ private:
 };
 
 // The lags of averaged means, a line of lanes per feature, and what goes with them, a line per set of scalars.
-using HeldAverage = std::pair<Numbers, Numbers>;
-using ReadOnlyAverage = std::pair<ReadOnly, ReadOnly>;
+using HeldAverage = std::pair<StridedNumbers, Numbers>;
+using ReadOnlyAverage = std::pair<ReadOnlyStrided, ReadOnly>;
 
 // The arrays of a model, kept alive. A binary model has one lane.
 struct HeldModel {

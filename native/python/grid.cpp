@@ -29,7 +29,7 @@ void check_alike(const HeldRules& rules, const HeldModels& models) {
     require(!models.empty() && rules.size() == models.size(), "there must be one rule per model");
     for (const HeldRule& rule : rules) require(rule.is_compiled(), "only compiled rules can learn in a batch");
     for (const HeldModel& model : models)
-        require(model.is_binary() && !model.form.shares_lines && model.form.kind == models[0].form.kind &&
+        require(model.is_binary() && model.form.layout == kPacked && model.form.kind == models[0].form.kind &&
                     model.size == models[0].size,
                 "the models must be binary, of one kind and size");
 }

@@ -16,26 +16,39 @@ Enum named(const std::string& name, const char* const (&names)[kCount], const ch
     throw nb::value_error(("unknown " + std::string(what) + ": " + name).c_str());
 }
 
-// Whether the features of a binary model without covariances share their cache lines with others.
-bool shares_lines(const StridedNumbers& entries, CovarianceKind kind, std::int64_t lanes) {
-    return lanes == 1 && kind != kFull && entries.ndim() == 2 && entries.shape(0) > 1 &&
-           entries.shape(1) == (kind == kIdentity ? 1 : 2) && entries.stride(0) == kSharedStride &&
-           entries.stride(1) == 1;
-}
-
-bool is_packed(const StridedNumbers& entries) {
+template <class Strided>
+bool is_packed(const Strided& numbers) {
     std::int64_t stride = 1;
-    for (std::size_t axis = entries.ndim(); axis-- > 0;) {
-        if (entries.shape(axis) != 1 && entries.stride(axis) != stride) return entries.size() == 0;
-        stride *= static_cast<std::int64_t>(entries.shape(axis));
+    for (std::size_t axis = numbers.ndim(); axis-- > 0;) {
+        if (numbers.shape(axis) != 1 && numbers.stride(axis) != stride) return numbers.size() == 0;
+        stride *= static_cast<std::int64_t>(numbers.shape(axis));
     }
     return true;
+}
+
+// Whether there is a row of numbers per feature, and the rows are this far apart.
+template <class Strided>
+bool has_rows(const Strided& numbers, std::int64_t size, std::int64_t columns, std::int64_t stride) {
+    return numbers.ndim() == 2 && size > 1 && static_cast<std::int64_t>(numbers.shape(0)) == size &&
+           static_cast<std::int64_t>(numbers.shape(1)) == columns && numbers.stride(0) == stride &&
+           (columns == 1 || numbers.stride(1) == 1);
+}
+
+template <class Strided, class Average>
+Layout layout_of(const Strided& entries, const std::optional<Average>& average, CovarianceKind kind, std::int64_t size,
+                 std::int64_t lanes) {
+    if (lanes > 1 || kind == kFull) return kPacked;
+    if (has_rows(entries, size, kind == kIdentity ? 1 : 2, kSharedStride)) return kSharedLines;
+    const bool beside = average && kind == kIdentity && has_rows(entries, size, 1, 2) &&
+                        has_rows(average->first, size, 1, 2) && average->first.data() == entries.data() + 1;
+    return beside ? kBesideLag : kPacked;
 }
 
 template <class Average>
 void check_average(const Average& average, const ModelForm& form, std::int64_t size, std::int64_t lanes) {
     const auto& [lag, state] = average;
     require(length(lag) == size * lanes, "lag must have one number per feature and lane");
+    require(form.layout == kBesideLag || is_packed(lag), "the lags must be next to each other, or beside the weights");
     require(state.size() * sizeof(double) == (form.scheme == kJoint ? 1 : lanes) * sizeof(AverageState),
             "the state of the average must have one line per set of scalars");
 }
@@ -43,7 +56,7 @@ void check_average(const Average& average, const ModelForm& form, std::int64_t s
 void add_average(Memory& memory, const ModelForm& form, double* lag, double* state) {
     memory.lag = lag;
     memory.average_state = reinterpret_cast<AverageState*>(state);
-    memory.lag_stride = memory.lanes;
+    memory.lag_stride = form.layout == kBesideLag ? 2 : memory.lanes;
     memory.lag_lanes = form.scheme == kJoint ? memory.lanes : 1;
 }
 
@@ -53,7 +66,8 @@ HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std
                      StridedNumbers entries, Numbers scalars, Tally known, Tally tally, double initial_variance,
                      std::optional<HeldAverage> average, double variance_floor, const std::string& rivals)
     : form{covariance_kind(covariance), joint ? kJoint : kOneVersusRest, shared,
-           named<Rivals>(rivals, kRivalNames, "rivals"), shares_lines(entries, covariance_kind(covariance), lanes)},
+           named<Rivals>(rivals, kRivalNames, "rivals"),
+           layout_of(entries, average, covariance_kind(covariance), size, lanes)},
       size(size),
       lanes(lanes),
       entries(std::move(entries)),
@@ -64,11 +78,9 @@ HeldModel::HeldModel(const std::string& covariance, bool joint, bool shared, std
       floor(variance_floor * initial_variance),
       average(std::move(average)) {
     check_form(form, size, lanes);
-    if (form.shares_lines)
-        require(static_cast<std::int64_t>(this->entries.shape(0)) == size, "entries has the wrong length for the size");
-    else
-        require(is_packed(this->entries) && length(this->entries) == model_entries(form, size, lanes),
-                "entries has the wrong length for the size");
+    require(form.layout != kPacked ||
+                (is_packed(this->entries) && length(this->entries) == model_entries(form, size, lanes)),
+            "entries has the wrong length for the size");
     require(this->scalars.size() * sizeof(double) == (joint ? 1 : lanes) * sizeof(Scalars),
             "scalars has the wrong length");
     require(this->known.size() == 1 && classes() >= 0 && classes() <= lanes,
@@ -148,7 +160,7 @@ bool score_shown(const ModelForm& form, const Memory& memory, std::int64_t class
                           for_each ? std::int64_t{sizeof(Scalars) / sizeof(double)} : 0};
     const bool finite = score_for(form, binary, rows.kind)(rows, weights, *memory.scratch, scores);
     if (memory.average_state == nullptr || !memory.average_state->average_is_better()) return finite;
-    const Weights lag{memory.lag, lanes, lanes, classes, &memory.average_state->lag_scale,
+    const Weights lag{memory.lag, memory.lag_stride, lanes, classes, &memory.average_state->lag_scale,
                       for_each ? std::int64_t{sizeof(AverageState) / sizeof(double)} : 0};
     double* const lags = memory.scratch->take(rows.count * classes);
     score_for({kIdentity}, binary, rows.kind)(rows, lag, *memory.scratch, lags);
@@ -189,21 +201,23 @@ bool learn_rows(const HeldRule& rule, const HeldModel& model, const Array& value
 
 // Takes arrays instead of a Model, because they may be read-only.
 bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, std::int64_t classes,
-                const ReadOnly& entries, const ReadOnly& scalars, const std::optional<ReadOnlyAverage>& average,
+                const ReadOnlyStrided& entries, const ReadOnly& scalars, const std::optional<ReadOnlyAverage>& average,
                 const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
                 std::int64_t width, bool intercept, const Numbers& scores) {
     const Rows rows = rows_of(values, indices, offsets, width, intercept);
     const auto sets = static_cast<std::int64_t>(scalars.size() * sizeof(double) / sizeof(Scalars));
-    const ModelForm form{covariance_kind(covariance), sets == 1 ? kJoint : kOneVersusRest, shared};
+    ModelForm form{covariance_kind(covariance), sets == 1 ? kJoint : kOneVersusRest, shared};
+    form.layout = layout_of(entries, average, form.kind, rows.size(), lanes);
     check_form(form, rows.size(), lanes);
-    require(length(entries) == model_entries(form, rows.size(), lanes),
+    require(form.layout != kPacked ||
+                (is_packed(entries) && length(entries) == model_entries(form, rows.size(), lanes)),
             "the model has another number of features than the rows");
     require(classes >= 0 && classes <= lanes, "there are more classes than lanes");
     require(sets == 1 || (lanes > 1 && sets >= classes), "scalars has the wrong length");
     require(length(scores) == rows.count * classes, "scores must have one score per row and class");
     Scratch scratch;
     // Nothing is written to them.
-    const auto writable = [](const ReadOnly& numbers) { return const_cast<double*>(numbers.data()); };
+    const auto writable = [](const auto& numbers) { return const_cast<double*>(numbers.data()); };
     Memory memory{writable(entries), &scratch, reinterpret_cast<Scalars*>(writable(scalars)), rows.size(), 1.0, 0.0, lanes};
     if (average) {
         check_average(*average, form, rows.size(), lanes);

@@ -113,8 +113,7 @@ Rule HeldRule::rule() const {
 const InstructionSet& loops() { return *used_set.load(); }
 
 Loop loop_for(const ModelForm& form, bool binary, RowKind rows) {
-    if (binary && form.shares_lines) return loops().rows.learn_in_shared_lines[form.kind][rows];
-    if (binary) return (form.kind == kFull ? loops().full.learn : loops().rows.learn[form.kind])[rows];
+    if (binary) return (form.kind == kFull ? loops().full.learn : loops().rows.learn[form.layout][form.kind])[rows];
     return form.kind == kFull ? loops().full.learn_classes : loops().classes.learn[form.kind];
 }
 

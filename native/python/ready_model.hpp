@@ -156,7 +156,7 @@ public:
         const Scratch::Frame frame(scratch_);
         Task task{rows, model_.memory(&scratch_), model_.form, rule_.rule(), weights, block, threads};
         // The scale has just read the lines that it shares with the model.
-        task.entries_in_cache = model_.form.shares_lines;
+        task.entries_in_cache = model_.form.layout == kSharedLines;
         if (is_binary()) {
             task.signs = static_cast<const std::int8_t*>(labels.data()) + first;
             task.trace = scores;

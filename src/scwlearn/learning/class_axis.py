@@ -180,7 +180,7 @@ class Binary(ClassAxis):
 
     def scores(self, gaussian: Gaussian, rows: Rows, intercept: bool) -> Array:
         covariance, memory = gaussian.covariance.name, gaussian.memory
-        if rows.stored > gaussian.size:
+        if rows.stored > gaussian.size and covariance != "identity":
             # Without the variances between them the weights fill half as much of the cache.
             covariance, memory = "identity", np.ascontiguousarray(gaussian.mean)
         scores = np.empty(len(rows))

@@ -34,6 +34,12 @@ class Average:
         """Return the average of a model that has learned nothing, with that many sets of scalars."""
         return cls(zeros(size, lanes), _start(sets))
 
+    @classmethod
+    def start_beside(cls, size: int) -> tuple[Array, Average]:
+        """Return the memory of a binary model without variances and its average, with each lag beside its weight."""
+        pairs = zeros(size, 2)
+        return pairs[:, :1], cls(pairs[:, 1:], _start(1))
+
     @property
     def arrays(self) -> tuple[Array, Array]:
         """The arrays that the native loops update."""
@@ -43,6 +49,17 @@ class Average:
     def is_sound(self) -> bool:
         """Whether the native loops can update it."""
         return is_sound(self.lag) and self.state.flags.writeable
+
+    def is_beside(self, memory: Array) -> bool:
+        """Whether each lag lies beside its weight in the memory of a binary model without variances."""
+        return self.lag.ctypes.data == memory.ctypes.data + memory.itemsize
+
+    def beside(self, memory: Array) -> tuple[Array, Average]:
+        """Return copies of such a memory and of this average, laid out so."""
+        weights, average = Average.start_beside(len(memory))
+        np.copyto(weights, memory)
+        average.restore(self)
+        return weights, average
 
     @property
     def is_used(self) -> bool:

@@ -152,7 +152,8 @@ def aligned_copy(array: Array) -> Array:
 
 def is_sound(array: Array) -> bool:
     """Whether an array is writable and aligned to a cache line (joblib maps large arrays read-only)."""
-    aligned = array.ctypes.data % _LINE == 0 or (array.ndim == 2 and array.strides[0] == _LINE)
+    # Models that share cache lines, or weights with their lags beside them, begin inside a line.
+    aligned = array.ctypes.data % _LINE == 0 or (array.ndim == 2 and array.strides[0] in (_LINE, 2 * array.itemsize))
     return array.flags.writeable and aligned
 
 

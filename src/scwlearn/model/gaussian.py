@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import LANE_MULTIPLE, SCALARS, SMALLEST_VARIANCE, Model
+from scwlearn._native import CACHED_FEATURES, LANE_MULTIPLE, SCALARS, SMALLEST_VARIANCE, Model
 from scwlearn.model.average import Average
 from scwlearn.model.covariance import Array, Covariance, Indices, Matrix, aligned_copy, is_sound
 from scwlearn.model.interleaved import Interleaved
@@ -39,6 +39,12 @@ class Gaussian:
     #: The average of mu over the rounds; None if it is not kept.
     average: Average | None = None
 
+    def __post_init__(self) -> None:
+        pairs = self.memory.strides[0] == 2 * self.memory.itemsize and self.memory.shape[1:] == (1,)
+        if pairs and not (self.average is not None and self.average.is_beside(self.memory)):
+            # The lags beside the weights are those of another model.
+            self.memory = aligned_copy(self.memory)
+
     @classmethod
     def prior(
         cls,
@@ -53,10 +59,13 @@ class Gaussian:
         """Return a model that has learned nothing: binary, or with room for `classes` classes, all known."""
         lanes = 1 if classes is None else lanes_for(classes)
         sets = 1 if joint else lanes
-        memory = covariance.start(size, lanes, initial_variance)
         known = np.array([1 if classes is None else classes], dtype=np.int64)
-        average = Average.start(size, lanes, sets) if averaged else None
-        return cls(covariance, initial_variance, memory, prior_scalars(sets), known, average)
+        if averaged and _keeps_lags_beside(covariance, size, lanes):
+            memory, average = Average.start_beside(size)
+            return cls(covariance, initial_variance, memory, prior_scalars(sets), known, average)
+        memory = covariance.start(size, lanes, initial_variance)
+        lags = Average.start(size, lanes, sets) if averaged else None
+        return cls(covariance, initial_variance, memory, prior_scalars(sets), known, lags)
 
     def split(self, covariance: Covariance, *, joint: bool) -> Gaussian:
         """Return two classes that are equivalent to this binary model: class 1 scores mu.x, class 0 minus that.
@@ -114,12 +123,16 @@ class Gaussian:
 
     def copy(self) -> Gaussian:
         """Return a deep copy."""
+        if self.average is not None and _keeps_lags_beside(self.covariance, self.size, self.lanes):
+            return self._with(*self.average.beside(self.memory))
         return self._with(aligned_copy(self.memory), self._average_by(Average.copy))
 
     def writable(self) -> Gaussian:
-        """Return this model, or a copy if its memory is read-only or misaligned."""
+        """Return this model, or a copy if its memory is read-only or not laid out as the native loops like it."""
         sound = is_sound(self.memory) and self.scalars.flags.writeable and self.known.flags.writeable
-        sound = sound and (self.average is None or self.average.is_sound)
+        if self.average is not None:
+            apart = self.memory.flags.c_contiguous and _keeps_lags_beside(self.covariance, self.size, self.lanes)
+            sound = sound and self.average.is_sound and not apart
         return self if sound else self.copy()
 
     def native(self, tally: NDArray[np.int64], **settings: Any) -> Model:
@@ -337,6 +350,14 @@ class Gaussian:
         """Return the stored variance of a feature that was never seen, of each lane."""
         unseen = self.initial_variance * self.scalars[:, GROWTH] / self.scalars[:, SPREAD_SCALE]
         return np.broadcast_to(unseen, (self.lanes,))
+
+
+def _keeps_lags_beside(covariance: Covariance, size: int, lanes: int) -> bool:
+    """Return whether an averaged model gains from lags beside its weights, so that one cache line has both.
+
+    Variances are in their place, if there are any, and a small model is in the cache anyway.
+    """
+    return covariance.name == "identity" and lanes == 1 and size > CACHED_FEATURES
 
 
 def lanes_for(classes: int) -> int:

@@ -94,7 +94,7 @@ def merge_gaussians(
     merged = _merge_stacks(stacks, rule, again=prior is not None, joint=first.joint)
     whole = merged[0] if first.is_binary else _joined(first, merged)
     if first.average is not None:
-        whole.average = _merge_averages(whole, given, rule, counted, prior)
+        return replace(whole, average=_merge_averages(whole, given, rule, counted, prior))
     return whole
 
 

@@ -20,14 +20,13 @@ inline bool is_wrong(double score, double y) noexcept { return (score >= 0.0) !=
     if (rule.ask == nullptr) return HOLD;
     model.begin_round();
     counts.mistakes += is_wrong(predicted, y);
-    Step step = HOLD;
-    if (can_ask(look)) {
-        const double norm2 = rule.uses_norm ? model.norm2() : 0.0;
-        step = rule.ask(rule.self, y * look.score, look.variance, norm2, model.scalars->rounds, 1.0, weight);
-        step = not_below(least, step, look.variance);
-    }
-    if (moves(step) && !(shows(step, look) && can_take(step, look.variance))) step = HOLD;
-    counts.updates += moves(step);
+    if (!can_ask(look)) return HOLD;
+    const double norm2 = rule.uses_norm ? model.norm2() : 0.0;
+    const Step asked = rule.ask(rule.self, y * look.score, look.variance, norm2, model.scalars->rounds, 1.0, weight);
+    // Number by number: a wide load of what the rule has just stored would have to wait for the stores.
+    const Step step{asked.alpha, std::min(asked.precision, most_precision(least, look.variance)), asked.shrink, asked.grow};
+    if (!moves(step) || !(shows(step, look) && can_take(step, look.variance))) return HOLD;
+    counts.updates += 1;
     return step;
 }
 

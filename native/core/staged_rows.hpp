@@ -235,8 +235,10 @@ private:
 
     [[gnu::always_inline]] void fetch_entries(const StagedRow<kStride>& row) const noexcept {
         double* const* const at = row.at;
+        // To the second-level cache, which takes more requests at a time than the first.
+        constexpr int kRead = 0, kSecondLevel = 2;
         for (std::int64_t j = 0, stored = row.stored; j < stored; j += kWidth)
-            for (std::int64_t lane = 0; lane < kWidth; ++lane) __builtin_prefetch(at[j + lane]);
+            for (std::int64_t lane = 0; lane < kWidth; ++lane) __builtin_prefetch(at[j + lane], kRead, kSecondLevel);
         if (lag_ != nullptr)
             for (std::int64_t j = 0; j < row.stored; ++j) __builtin_prefetch(lag_ + (at[j] - entries_) / kStride);
     }

@@ -60,9 +60,9 @@ inline __m128i join_digits(__m128i digits) noexcept {
 
 // Reads an index of up to 8 digits, a colon, and a value of up to 7 digits with an optional sign and point; or the
 // value after a newline at p. Returns the blank or control character after it, or null for anything else, valid or not.
-// The value is that of `read_number`.
+// The value is that of `read_number`. Inlined, so that the results stay in registers.
 template <Before kBefore>
-inline const char* read_short(const char* p, std::uint64_t& index, double& value) noexcept {
+[[gnu::always_inline]] inline const char* read_short(const char* p, std::uint64_t& index, double& value) noexcept {
     using namespace short_feature;
     const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     // One bit per character.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -200,8 +199,8 @@ class Rows:
 
     def _with(self, x: Any) -> Rows:
         """Return another matrix, which is as valid as this one."""
-        other = copy(self)
-        other._x = x
+        other = object.__new__(type(self))
+        other._x, other._sparse, other._checked = x, self._sparse, self._checked
         return other
 
     def dense(self) -> NDArray[np.float64]:

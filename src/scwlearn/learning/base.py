@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -155,7 +154,7 @@ class BaseLearner(ABC):
     def learn_batch(self, batch: LabeledBatch) -> Recorded:
         """Learn from a batch with class numbers as labels; return scores and variances before learning."""
         self._check_rows(batch.rows)
-        batch = replace(batch, labels=self.labels(batch.labels))
+        batch = batch._replace(labels=self.labels(batch.labels))
         classes = self._classes_after(batch)
         record = self._axis.record(batch.rounds, classes)
         self._learn_batch(batch, classes, record)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ WORK_OF_A_BLOCK = 1e9
 _VALUES_COUNTED = 2**20
 
 
-@dataclass(frozen=True)
-class LabeledBatch:
+class LabeledBatch(NamedTuple):
     """Rows of non-zero weight with their labels and weights, and the order in which to learn from them."""
 
     rows: Rows | NamedRows
@@ -100,7 +99,7 @@ class LabeledBatch:
             return self
         weights = None if self.weights is None else self.weights[self.places]
         numbers = self.places if self.numbers is None else self.numbers[self.places]
-        return replace(self, labels=self.labels_in_order, weights=weights, places=None, numbers=numbers)
+        return self._replace(labels=self.labels_in_order, weights=weights, places=None, numbers=numbers)
 
 
 def map_blocks(rows: Rows, per_row: int, function: Callable[[Block], Array]) -> list[Array]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +60,7 @@ class Lesson(NamedTuple):
             snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)
         if not isinstance(self.rows, tuple):
             batch = learner.new_batch(self.rows, self.numbers, self.order, self.weights, self._own_weights)
-            batch = replace(batch, calibrate=self.calibrate)
+            batch = batch._replace(calibrate=self.calibrate)
             before = learner.learn_batch(batch)
             self._calibrate(snapshot, before.scores, before.variances, batch.numbers_in_order)
             return

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,8 +70,7 @@ def is_curve_step(seen: int) -> bool:
     return seen == next(step for step in curve_steps() if step >= seen)
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """Counts and learning time of a run up to a checkpoint.
 
     Examples

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Flag, auto
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from scwlearn.rules import OwnRule, Rule
 
@@ -39,8 +39,7 @@ class Face(Flag):
 _INT_LIMIT = 2**62
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """A setting of a model: what it may be, what it means, and which interfaces show it."""
 
     name: str
@@ -62,9 +61,9 @@ class Setting:
     #: The rules that it applies to; None for all.
     applies_to: Callable[[Rule], bool] | None = None
     #: Its name, default and help in interfaces where they differ.
-    names: Mapping[Face, str] = field(default_factory=dict)
-    defaults: Mapping[Face, Any] = field(default_factory=dict)
-    helps: Mapping[Face, str] = field(default_factory=dict)
+    names: Mapping[Face, str] = MappingProxyType({})
+    defaults: Mapping[Face, Any] = MappingProxyType({})
+    helps: Mapping[Face, str] = MappingProxyType({})
     #: The value that None stands for, given the rule.
     none_means: Callable[[Rule | OwnRule], Any] | None = None
     #: Whether it may change between two calls of `partial_fit`.

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from scwlearn.learning.setting import Face as Face
 from scwlearn.learning.setting import Setting as Setting
@@ -337,8 +336,7 @@ def settings_for(face: Face, rule: Rule | None = None) -> tuple[Setting, ...]:
     return tuple(setting for setting in shown if setting.applies_to is None or setting.applies_to(rule))
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """A keyword argument of a constructor, derived from a setting or a parameter of a rule."""
 
     name: str

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from scwlearn.rules.step import Step, part_of
 
@@ -34,8 +34,7 @@ WEIGHT_MEANINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """Numeric parameter of an algorithm.
 
     Parameters

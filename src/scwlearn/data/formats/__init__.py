@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
 from scwlearn.data.io.errors import DataError, shown
 
@@ -30,8 +29,7 @@ _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 NUMBER = rb"[+-]?+(?>\d++\.?+\d*+|\.\d++)(?>[eE][+-]?+\d++)?+"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Format:
+class Format(NamedTuple):
     """A data format."""
 
     #: Suffixes of file names.

@@ -7,7 +7,6 @@ import operator
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -175,7 +174,7 @@ class Committee(Learner):
         """Let the members learn from the rows as they see them, all or none of them, and the mixture."""
         rows.check()
         # Rows with names are in the columns of the model now.
-        batch = replace(batch, rows=rows)
+        batch = batch._replace(rows=rows)
         if self._is_small(batch.rounds, classes):
             # Copies would take longer than learning.
             with interrupts_held():

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scwlearn._native import CACHED_FEATURES, SHARED_STRIDE
 from scwlearn.model.covariance import Array, Covariance, zeros
 from scwlearn.model.gaussian import Gaussian
 
 
-@dataclass(frozen=True)
-class Models:
+class Models(NamedTuple):
     """The Gaussians of all members, where a learner has one."""
 
     gaussians: tuple[Gaussian, ...]

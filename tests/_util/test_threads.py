@@ -1,17 +1,44 @@
 """Limits of the number of threads."""
 
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from scwlearn._native import MOST_THREADS
 from scwlearn._util.threads import allowed_threads, one_blas_thread, one_thread
 
 
 def test_the_limits_of_threadpoolctl_hold():
     with threadpool_limits(limits=1):
         assert allowed_threads() == 1
+
+
+def allowed_in_a_process(**variables):
+    """Allowed threads, processors, and whether threadpoolctl is imported, with these limits in the environment."""
+    code = (
+        "import sys; from scwlearn._util.threads import allowed_threads, processors;"
+        "print(allowed_threads(), processors(), 'threadpoolctl' in sys.modules)"
+    )
+    inherited = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    command = [sys.executable, "-c", f"import numpy; {code}"]
+    done = subprocess.run(command, env=inherited | variables, capture_output=True, text=True, check=True)
+    allowed, count, asked = done.stdout.split()
+    return int(allowed), int(count), asked == "True"
+
+
+def test_without_limits_all_processors_are_used_and_threadpoolctl_is_not_asked():
+    allowed, count, asked = allowed_in_a_process()
+    assert (allowed, asked) == (min(count, MOST_THREADS), False)
+
+
+def test_the_limits_of_the_environment_hold():
+    allowed, _, asked = allowed_in_a_process(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+    assert (allowed, asked) == (1, True)
 
 
 def test_nested_limits_of_blas_are_lifted_by_the_last_one():

@@ -26,6 +26,9 @@ def allowed_threads() -> int:
         return 1
     if _allowed:
         return _allowed[0]
+    if "threadpoolctl" not in sys.modules and not any(name.endswith("_NUM_THREADS") for name in os.environ):
+        # Nothing limits the threads, and asking threadpoolctl would take longer than reading megabytes of text.
+        return min(MOST_THREADS, processors())
     limits = [library["num_threads"] for library in _blas(_has_scipy()).info()]
     return min(MOST_THREADS, max(limits, default=processors()))
 

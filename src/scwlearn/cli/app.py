@@ -8,11 +8,14 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from scwlearn.cli.messages import error_message
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 #: Packages listed by --version.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "click", "rich", "pyarrow", "matplotlib")
@@ -57,6 +60,8 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete names of commands, with their help, and options."""
+        from click.shell_completion import CompletionItem
+
         items = [CompletionItem(name, help=text) for name, text in commands().items() if name.startswith(incomplete)]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 

@@ -161,6 +161,34 @@ def test_a_closed_pipe_is_silent():
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize(("arguments", "code"), [(["train", "--help"], 0), (["train"], 2), (["train", "none"], 1)])
+def test_all_output_is_written_and_exit_functions_run_before_the_process_ends(arguments, code):
+    program = f"""
+import atexit, sys
+from scwlearn.cli import main
+atexit.register(print, "the", "end")
+sys.argv = ["scwlearn", *{arguments}]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    before = done.stdout.removesuffix("the end\n")
+    assert before != done.stdout
+    assert (before != "", done.stderr != "") == (code == 0, code > 0)
+
+
+def test_a_thread_that_still_works_is_awaited():
+    program = """
+import sys, threading
+from scwlearn.cli import main
+threading.Thread(target=lambda: (threading.main_thread().join(), print("the end"))).start()
+sys.argv = ["scwlearn", "--version"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("the end\n")
+
+
 @pytest.mark.parametrize("missing", ["click", "rich"])
 def test_missing_dependencies_are_named(monkeypatch, capsys, missing):
     monkeypatch.setattr(cli, "find_spec", lambda name: None if name == missing else object())

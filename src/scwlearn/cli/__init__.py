@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import os
 import signal
 import sys
+import threading
 from importlib.util import find_spec
 from types import FrameType
 
@@ -35,7 +37,21 @@ def main() -> None:
         code = 130
     # Python collects garbage several times as it exits, which takes as long as the imports of a command.
     gc.freeze()
+    if threading.active_count() == 1:
+        _end(code)
     sys.exit(code)
+
+
+def _end(code: int) -> None:
+    """End the process without freeing every object one by one, unless output cannot be written."""
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except OSError:
+        return
+    os._exit(code)
 
 
 def _buffer_stdout() -> None:

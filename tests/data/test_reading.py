@@ -193,6 +193,27 @@ def files(tmp_path, **contents):
     return paths
 
 
+class Watched(io.BytesIO):
+    """A file that tells when all of it has been read."""
+
+    def __init__(self, content):
+        super().__init__(content)
+        self.ended = Event()
+
+    def readinto(self, memory):
+        count = super().readinto(memory)
+        if not count:
+            self.ended.set()
+        return count
+
+
+def test_threads_read_ahead_before_a_batch_is_asked_for():
+    source = Watched(b"+1 1:1\n")
+    _, batches = read_batches([source])
+    assert source.ended.wait(60)
+    assert [len(batch) for batch in batches] == [1]
+
+
 def test_several_sources_are_read_one_after_the_other(tmp_path):
     files(tmp_path, a_svm=b"1 1:1 9:1\n\n2 1:1\n", b_svm=gzip.compress(b"3 2:1\n"), c_svm=b"4 12:1\n")
     schema, batches = read_batches([str(tmp_path / "*.svm"), io.BytesIO(b"5 1:1\n")])

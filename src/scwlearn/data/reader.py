@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from mmap import ACCESS_COPY, mmap
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple, TypeVar
@@ -92,9 +93,7 @@ class Reader(ABC):
         """
         skips, skipped, name = self.options.skips, self.options.skipped, self.stream.name
         lines = bad = 0
-        found, is_announced = False, self.is_resolved
-        if is_announced:
-            yield self.schema
+        found = is_announced = False
         try:
             with closing(self._parsed()) as results:
                 for batches, count, errors, more, broken in results:
@@ -126,7 +125,8 @@ class Reader(ABC):
 
     def _parsed(self) -> Generator[Parsed, None, None]:
         chunks = self.chunks()
-        first: list[Parsed] = []
+        # If the schema is complete, it is announced by nothing, once threads have begun to read ahead.
+        first = [Parsed((), 0)] if self.is_resolved else []
         while not self.is_resolved:
             chunk = next(chunks, None)
             if chunk is None:
@@ -144,7 +144,7 @@ class Reader(ABC):
         hint = "raise the limit with {max_line_bytes}"
         return DataError(f"a line has at most {self.max_bytes} bytes", found=shown(beginning), line=1, hint=hint)
 
-    def last_end(self, buffer: bytearray, used: int) -> int:
+    def last_end(self, buffer: mmap, used: int) -> int:
         """Return the end of the last whole record in the first bytes of a buffer, or 0."""
         return buffer.rfind(b"\n", 0, used) + 1
 
@@ -158,8 +158,8 @@ class Reader(ABC):
         stream, options = self.stream, self.options
         chunk_bytes = options.chunk_bytes or self.chunk_bytes
         # What shows the schema is parsed before threads can help.
-        buffer = bytearray(chunk_bytes if self.is_resolved else min(chunk_bytes, _SAMPLE_BYTES))
-        in_use: deque[bytearray] = deque()
+        buffer = _new_buffer(chunk_bytes if self.is_resolved else min(chunk_bytes, _SAMPLE_BYTES))
+        in_use: deque[mmap] = deque()
         used = 0
         while True:
             try:
@@ -194,14 +194,19 @@ class Reader(ABC):
             size = max(chunk_bytes if end else min(2 * len(buffer), self.max_bytes), len(rest) + 1)
             if end:
                 in_use.append(buffer)
-                buffer = in_use.popleft() if len(in_use) == max(self.threads, 1) else bytearray(size)
+                buffer = in_use.popleft() if len(in_use) == max(self.threads, 1) else _new_buffer(size)
             if size != len(buffer):
-                buffer = bytearray(size)
+                buffer = _new_buffer(size)
             used = len(rest)
             buffer[:used] = rest
 
 
-def _after_line(stream: Stream, buffer: bytearray) -> bytearray:
+def _new_buffer(size: int) -> mmap:
+    """Return memory without filling it with zeros, as a bytearray would: that takes as long as reading."""
+    return mmap(-1, size, access=ACCESS_COPY)
+
+
+def _after_line(stream: Stream, buffer: mmap) -> bytes:
     """Read to the end of the line, and return what was read after it."""
     while True:
         count = stream.readinto(buffer)

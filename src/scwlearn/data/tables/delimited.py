@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from dataclasses import replace
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class DelimitedReader(Reader):
             self.schema = replace(self.schema, delimiter=given)
         yield from super().chunks()
 
-    def last_end(self, buffer: bytearray, used: int) -> int:
+    def last_end(self, buffer: mmap, used: int) -> int:
         """Return the end of the last whole record in the first bytes of a buffer, or 0."""
         return last_csv_end(np.frombuffer(buffer, np.uint8, used), self._delimiter)
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Generator
 from dataclasses import replace
 from itertools import chain
+from mmap import mmap
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -262,7 +263,7 @@ class JsonArrayReader(JsonReader):
         self._cutter = JsonArrayCutter()
         self._is_cut = False
 
-    def last_end(self, buffer: bytearray, used: int) -> int:
+    def last_end(self, buffer: mmap, used: int) -> int:
         """Return the end of the last whole record in the first bytes of a buffer, or 0."""
         end = self._cutter.last_end(np.frombuffer(buffer, np.uint8, used))
         self._is_cut = end > 0
@@ -311,7 +312,7 @@ def _ended(chunk: memoryview) -> Text:
     buffer = chunk.obj
     if chunk[-1] == _NEWLINE:
         return np.frombuffer(chunk, dtype=np.uint8)
-    if isinstance(buffer, bytearray) and len(buffer) > len(chunk):
+    if isinstance(buffer, mmap) and len(buffer) > len(chunk):
         buffer[len(chunk)] = _NEWLINE
         return np.frombuffer(buffer, dtype=np.uint8, count=len(chunk) + 1)
     return np.frombuffer(bytes(chunk) + b"\n", dtype=np.uint8)

@@ -25,7 +25,7 @@ from scwlearn.distributed.plan import Plan
 from scwlearn.distributed.training import FileTraining
 from scwlearn.files.transport import unpack
 from scwlearn.rules import AUTO, find_rule
-from scwlearn.runs.train import ModelConfig
+from scwlearn.runs.config import ModelConfig
 
 NAMES = ["a9a", "covtype7", "20news-tfidf", "mnist", "w7a", "ijcnn1"]
 ALGORITHMS = ["scw1", "arow", "auto"]

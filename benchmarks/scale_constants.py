@@ -22,7 +22,8 @@ from scwlearn.distributed.training import FileTraining
 from scwlearn.files import SavedModel
 from scwlearn.files.transport import pack, unpack
 from scwlearn.rules import find_rule
-from scwlearn.runs.train import ModelConfig, TrainingRun
+from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.train import TrainingRun
 
 MODEL = ModelConfig(find_rule("scw1"), {}, {"covariance": "diagonal"})
 SEED = 20120626

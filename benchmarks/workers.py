@@ -25,7 +25,8 @@ from scwlearn.distributed.run import DistributedRun
 from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.training import FileTraining, PreparedTraining
 from scwlearn.rules import find_rule
-from scwlearn.runs.train import ModelConfig, TrainingRun
+from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.train import TrainingRun
 
 MODEL = ModelConfig(find_rule("scw1"), {})
 

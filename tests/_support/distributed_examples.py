@@ -12,7 +12,7 @@ import numpy as np
 
 from scwlearn.distributed.training import FileTraining
 from scwlearn.rules import find_rule
-from scwlearn.runs.train import ModelConfig
+from scwlearn.runs.config import ModelConfig
 
 
 def write_libsvm(path, rows=3000, features=300, classes=3, seed=0):

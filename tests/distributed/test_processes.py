@@ -23,7 +23,7 @@ from scwlearn.distributed.training import FileTraining
 from scwlearn.files.transport import unpack
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.rules import find_rule
-from scwlearn.runs.train import ModelConfig
+from scwlearn.runs.config import ModelConfig
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from scwlearn.experiments.study import DataSetRuns
 from scwlearn.experiments.tables import defaults_table, setting_costs
 from scwlearn.learning.counters import Counts
 from scwlearn.rules import all_rules, find_rule
-from scwlearn.runs.train import ModelConfig
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.tune import CellResult
 
 

@@ -9,9 +9,10 @@ import scwlearn
 from run_examples import vw_text
 from scwlearn.data.reading import read_batches
 from scwlearn.rules import find_rule
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.coverage import Coverage, CoverageCounter
 from scwlearn.runs.predict import predict
-from scwlearn.runs.train import ModelConfig, TrainingRun
+from scwlearn.runs.train import TrainingRun
 from scwlearn.runs.trained_model import TrainedModel
 
 

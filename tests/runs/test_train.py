@@ -13,8 +13,9 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import Schema
 from scwlearn.rules import find_rule
 from scwlearn.runs.batches import numbers_as_names
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.record import Baseline, Record
-from scwlearn.runs.train import ModelConfig, TrainingRun
+from scwlearn.runs.train import TrainingRun
 
 
 def config(name="arow", **settings):

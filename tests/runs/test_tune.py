@@ -4,7 +4,7 @@ import pytest
 
 from scwlearn.learning.counters import Counts
 from scwlearn.rules import find_rule
-from scwlearn.runs.train import ModelConfig
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.tune import CellResult, best_first, grid_axes, grid_cells
 
 

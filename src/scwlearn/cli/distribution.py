@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from scwlearn.distributed.runner import Runner
     from scwlearn.distributed.training import PreparedTraining
     from scwlearn.learning.classifier import Classifier
+    from scwlearn.runs.config import ModelConfig
     from scwlearn.runs.record import Round
-    from scwlearn.runs.train import ModelConfig
     from scwlearn.runs.trained_model import TrainedModel
 
 

@@ -116,7 +116,7 @@ class Input:
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     def examples(self, shuffle_buffer: int = 0, seed: int = 0) -> Generator[Batch, None, None]:
-        """Read all examples, in batches."""
+        """Read all examples, in batches; the first source is opened at once, and read ahead."""
         shown = self._bytes_read
         self.schema, batches = read_batches(
             self._sources, self.schema, self._options, format=self._format, **self._schema_options
@@ -126,6 +126,12 @@ class Input:
         # Another pass reads as the first did, and counts nothing.
         self._schema_options = {}
         self._options = replace(self._options, skipped=SkippedRecords())
+        return self._in_order(batches, shown, shuffle_buffer, seed)
+
+    def _in_order(
+        self, batches: Generator[Batch, None, None], shown: int, shuffle_buffer: int, seed: int
+    ) -> Generator[Batch, None, None]:
+        """Yield the examples, shuffled if there is a buffer, and report progress since `shown` bytes were read."""
         with closing(batches):
             order: Iterable[Batch] = batches
             if shuffle_buffer:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
 from scwlearn.cli.messages import is_given, option_name
 from scwlearn.cli.options import Params, SectionCommand, SectionOption, option, section, usage_error, words
@@ -20,7 +19,9 @@ from scwlearn.learning.settings import BY_NAME, Face, Setting, settings_for
 from scwlearn.rules import AUTO, Rule, all_rules, find_rule
 
 if TYPE_CHECKING:
-    from scwlearn.runs.train import ModelConfig
+    from click.shell_completion import CompletionItem
+
+    from scwlearn.runs.config import ModelConfig
     from scwlearn.runs.trained_model import TrainedModel
 
 _ALL = "all"
@@ -53,6 +54,8 @@ class AlgorithmName(click.ParamType):  # type: ignore[type-arg]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete the last name."""
+        from click.shell_completion import CompletionItem
+
         before, comma, last = incomplete.rpartition(",") if self.several else ("", "", incomplete)
         names = [*_NAMES, _ALL] if self.several and not comma else _NAMES if self.several else _CHOICES
         return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
@@ -150,12 +153,12 @@ def check_parameters(rule: Rule, given: Mapping[str, float]) -> dict[str, float]
 
 def model_config(rule: Rule, parameters: Mapping[str, float], given: Mapping[str, Any]) -> ModelConfig:
     """Return the configuration of a model, or raise a usage error for invalid parameters or settings."""
-    from scwlearn.runs.train import ModelConfig
+    from scwlearn.runs.config import ModelConfig
 
     settings = model_settings(given)
     with usage_error():
         config = ModelConfig(rule, rule.check(parameters), settings)
-        config.classifier()
+        config.check()
     return config
 
 
@@ -253,7 +256,7 @@ decision_options = section(
 def with_costs(model: TrainedModel, text: str | None) -> TrainedModel:
     """Return a trained model with the costs of --costs, or raise a usage error."""
     from scwlearn.data.costs import Costs
-    from scwlearn.runs.train import with_labels_like
+    from scwlearn.runs.config import with_labels_like
 
     if text is None:
         return model

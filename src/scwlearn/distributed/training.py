@@ -32,7 +32,7 @@ from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.rules import AUTO, find_rule
 from scwlearn.runs.batches import training_labels
-from scwlearn.runs.train import ModelConfig
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.trained_model import TrainedModel
 
 # A task that learns more than this share of all examples leaves little to the others.

@@ -18,8 +18,8 @@ from scwlearn.learning.counters import Counts
 from scwlearn.learning.learner import Learner
 from scwlearn.rules import Rule
 from scwlearn.runs.compare import FOLDS, TUNING_ORDER, Runs, Trials, run_jobs
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.results import Job, Outcome, data_checksum, rule_checksum
-from scwlearn.runs.train import ModelConfig
 from scwlearn.runs.tune import CellResult, grid_cells
 
 #: How parameters are chosen: the authors' toolbox counts online mistakes on one permutation, the paper speaks of

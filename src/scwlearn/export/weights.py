@@ -16,7 +16,7 @@ from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.settings import Face, settings_for
 from scwlearn.model.gaussian import NORM2, NORM2_PEAK, ROUNDS, Gaussian
 from scwlearn.rules import Rule, find_rule
-from scwlearn.runs.train import ModelConfig
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.trained_model import TrainedModel, checked_features, checked_schema
 
 Array = NDArray[np.float64]

@@ -23,8 +23,8 @@ from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.io.errors import DataError
 from scwlearn.rules import Rule
 from scwlearn.runs.batches import numbers_as_names, training_labels
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.results import Job, Outcome
-from scwlearn.runs.train import ModelConfig
 from scwlearn.runs.tune import ModelBatch, best_first, grid_cells
 
 Array = NDArray[np.float64]

@@ -1,11 +1,10 @@
-"""Training runs: the configuration of a model; passes over the data, with holdout, checkpoints and a record."""
+"""Training runs: passes over the data, with holdout, checkpoints and a record."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property
 from heapq import merge
 from itertools import count
 from types import MappingProxyType
@@ -19,64 +18,17 @@ from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.schema import Schema
 from scwlearn.learning.classifier import Classifier
-from scwlearn.learning.committee.config import configure
-from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.examine import describe_sizes
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
-from scwlearn.learning.settings import Face
-from scwlearn.rules import Rule
 from scwlearn.runs.batches import check_label_type, numbers_as_names, training_labels
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.metrics import LabelCounts, ProbabilityMetrics, ProgressiveMetrics, label_ranks
 from scwlearn.runs.record import Baseline, Pass, Point, Record
 from scwlearn.runs.trained_model import TrainedModel
 
 #: Largest weights of each class in a record.
 TOP_WEIGHTS = 20
-
-
-@dataclass(frozen=True)
-class ModelConfig:
-    """An algorithm with its parameters, and settings by the names that estimators and streams give them."""
-
-    rule: Rule
-    parameters: Mapping[str, float]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def learner_config(self) -> LearnerConfig:
-        """The configuration of the learner; a ValueError or TypeError for invalid settings."""
-        settings = {name: value for name, value in self.settings.items() if name not in ("class_weight", "costs")}
-        return configure(self.rule, {**settings, **self.parameters}, defaults_of=Face.COMMAND)
-
-    def classifier(self) -> Classifier:
-        """Return a new classifier; raise a ValueError or TypeError for invalid settings."""
-        return Classifier(self.learner_config, self.settings.get("class_weight"), self.settings.get("costs"))
-
-    def for_labels(self, labels: NDArray[Any]) -> ModelConfig:
-        """Convert the labels of class weights and costs, given as text, to the type of these labels."""
-        names = {"class_weight": "class weight", "costs": "cost"}
-        given = {name: value for name in names if isinstance(value := self.settings.get(name), Mapping)}
-        typed = {name: with_labels_like(labels, value, names[name]) for name, value in given.items()}
-        return replace(self, settings={**self.settings, **typed})
-
-
-def with_labels_like(labels: NDArray[Any], given: Mapping[Any, Any], what: str) -> dict[Any, Any]:
-    """Return a dict by label, or a dict of these, with labels that were given as text in the type of `labels`."""
-    if labels.dtype.kind in "UO":
-        return dict(given)
-    return {
-        _number(label, what): with_labels_like(labels, value, what) if isinstance(value, Mapping) else value
-        for label, value in given.items()
-    }
-
-
-def _number(text: Any, what: str) -> Any:
-    try:
-        number = float(text)
-    except ValueError:
-        raise ValueError(f"{what} for {text!r}: the labels in the data are numbers") from None
-    return int(number) if number.is_integer() else number
 
 
 @dataclass

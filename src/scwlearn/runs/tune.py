@@ -22,8 +22,9 @@ from scwlearn.learning.progressive import ProgressiveValidation, curve_steps
 from scwlearn.learning.tuning import grid, nearest_first
 from scwlearn.rules import Rule
 from scwlearn.runs.batches import training_labels
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.metrics import LabelCounts
-from scwlearn.runs.train import ModelConfig, TrainingRun
+from scwlearn.runs.train import TrainingRun
 
 # Batches are collected until they hold this many values for each feature: interleaving the models costs as much as
 # learning from a few. They need less memory than two of the models.

@@ -91,6 +91,24 @@ def test_training_on_text_imports_numpy_alone(data, model):
     assert not {"fsspec", "aiohttp", "isal", "backports.zstd"} & loaded
 
 
+def test_the_data_are_being_read_before_what_learns_is_imported(data, tmp_path):
+    code = f"""
+import sys, threading
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("scwlearn.learning.classifier", "scwlearn.runs.train", "scwlearn.files"):
+            print(name, any(thread.name.startswith("scwlearn reading") for thread in threading.enumerate()))
+
+sys.meta_path.insert(0, Finder())
+from scwlearn.cli.app import run
+assert run(["train", {data!r}, "-q", "-m", {str(tmp_path / "model")!r}]) == 0
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = ["scwlearn.runs.train", "scwlearn.learning.classifier", "scwlearn.files"]
+    assert done.stdout.splitlines() == [f"{name} True" for name in names]
+
+
 @pytest.mark.parametrize("command", ["train", "convert"])
 def test_arrow_needs_no_pandas(command, tmp_path):
     """pyarrow imports pandas with the first array of Python values."""

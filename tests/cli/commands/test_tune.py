@@ -15,8 +15,8 @@ from scwlearn.cli.commands.tune import heat_map
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.tuning import grid
 from scwlearn.rules import find_rule
+from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.metrics import LabelCounts
-from scwlearn.runs.train import ModelConfig
 from scwlearn.runs.trained_model import TrainedModel
 from scwlearn.runs.tune import CellResult, best_first, grid_cells
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,9 @@ if TYPE_CHECKING:
     from scwlearn.cli.input import Input
     from scwlearn.data.batch import Batch
     from scwlearn.learning.classifier import Classifier
+    from scwlearn.runs.config import ModelConfig
     from scwlearn.runs.record import Baseline, Point, Record
-    from scwlearn.runs.train import ModelConfig, TrainingRun
+    from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.trained_model import TrainedModel
 
 #: Options for the order of examples.
@@ -84,18 +86,16 @@ _params += distribution_options + _output_options
 @click.command(cls=AlgorithmCommand, params=_params, help=__doc__)
 def command(**given: Any) -> None:
     """Train a model; see the help above."""
-    # NumPy is imported from here on: --help does without it.
+    # NumPy is imported from here on: --help does without it. What learns is imported once the data are being read.
     from scwlearn.cli.input import Input
-    from scwlearn.runs.train import ModelConfig
-    from scwlearn.runs.trained_model import TrainedModel
-    from scwlearn.runs.warnings import record_warnings
+    from scwlearn.runs.config import ModelConfig
 
     path, page, epochs = given["model"], given["report"], given["epochs"]
     if given["save_every"] is not None and path is None:
         raise click.UsageError("--save-every needs -m, the file to save to")
     if math.isnan(given["holdout"]):
         raise click.BadParameter("nan is not in the range 0.0<=x<1.0", param_hint="--holdout")
-    resumed = None if given["resume"] is None else TrainedModel.read(given["resume"])
+    resumed = None if given["resume"] is None else _read_model(given["resume"])
     model = _model(given, resumed)
     new = {"slots": model.learner_config.slots} if isinstance(model, ModelConfig) else {}
     data = Input(given, **new if resumed is None else resumed.reading)
@@ -109,6 +109,8 @@ def command(**given: Any) -> None:
         result = train_distributed(given, data, model)
     else:
         result = _train(given, data, model)
+    from scwlearn.runs.warnings import record_warnings
+
     record = result.record
     assert record is not None
     terminal.note(_summary(record))
@@ -128,41 +130,24 @@ def command(**given: Any) -> None:
 
 def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) -> TrainedModel:
     """Train in one stream, with progress; save on the way if the user wants it."""
-    from scwlearn.runs.train import TrainingRun
-
     terminal, path, epochs = data.terminal, given["model"], given["epochs"]
-    probabilities = given["probabilities"] or given["report"] is not None
-    table = _CurveTable(terminal, log_loss=probabilities)
-
-    def save() -> None:
-        trained_model(run, data, given, finished=False).write(path)
-
-    def read(epoch: int) -> Iterable[Batch]:
-        if epoch:
-            terminal.note(_pass_line(run))
-        return data.examples(given["shuffle_buffer"], given["seed"] + epoch)
-
-    run = TrainingRun(
-        model,
-        epochs=epochs,
-        holdout=given["holdout"],
-        probabilities=probabilities,
-        save_every=given["save_every"],
-        on_doubling=None if terminal.quiet else table.add,
-        on_save=save,
-    )
+    table = _CurveTable(terminal, log_loss=_wants_probabilities(given))
+    run: TrainingRun | None = None
     try:
         with data.progress("training", epochs=epochs):
-            run.run(read)
+            # Opened first, so that threads read and parse while the run is imported.
+            first = data.examples(given["shuffle_buffer"], given["seed"])
+            run = _new_run(given, data, model, table)
+            run.run(partial(_read_pass, given, data, run, first))
     except KeyboardInterrupt:
-        if given["save_every"] is not None and run.has_begun:
-            save()
+        if given["save_every"] is not None and run is not None and run.has_begun:
+            run.on_save()
             terminal.note(f"interrupted after {plural(run.classifier.counts.seen, 'example')}; saved {path}")
         elif path is not None:
             terminal.note("the model was not saved; --save-every N saves it on the way and at Ctrl-C")
         raise
     except (OSError, ValueError):
-        if run.counts.seen:
+        if run is not None and run.counts.seen:
             terminal.note(_stopped(run, path))
         raise
     if not run.has_begun:
@@ -172,6 +157,45 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) 
     if epochs > 1:
         terminal.note(_pass_line(run))
     return result
+
+
+def _new_run(given: dict[str, Any], data: Input, model: ModelConfig | Classifier, table: _CurveTable) -> TrainingRun:
+    """Return the run that the options describe."""
+    from scwlearn.runs.train import TrainingRun
+
+    def save() -> None:
+        trained_model(run, data, given, finished=False).write(given["model"])
+
+    run = TrainingRun(
+        model,
+        epochs=given["epochs"],
+        holdout=given["holdout"],
+        probabilities=_wants_probabilities(given),
+        save_every=given["save_every"],
+        on_doubling=None if data.terminal.quiet else table.add,
+        on_save=save,
+    )
+    return run
+
+
+def _wants_probabilities(given: dict[str, Any]) -> bool:
+    return given["probabilities"] or given["report"] is not None
+
+
+def _read_pass(
+    given: dict[str, Any], data: Input, run: TrainingRun, first: Iterable[Batch], epoch: int
+) -> Iterable[Batch]:
+    """Return the examples of a pass, the first of which is open; print the line about the pass before."""
+    if not epoch:
+        return first
+    data.terminal.note(_pass_line(run))
+    return data.examples(given["shuffle_buffer"], given["seed"] + epoch)
+
+
+def _read_model(path: Path) -> TrainedModel:
+    from scwlearn.runs.trained_model import TrainedModel
+
+    return TrainedModel.read(path)
 
 
 def trained_model(run: TrainingRun, data: Input, given: dict[str, Any], *, finished: bool = True) -> TrainedModel:

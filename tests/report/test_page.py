@@ -2,7 +2,6 @@
 
 import math
 import re
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -201,7 +200,7 @@ def test_thirty_classes_are_still_drawn():
 
 
 def test_missing_plots_are_explained():
-    bare = [replace(p, log_loss=None) for p in a_record().curve]
+    bare = [p._replace(log_loss=None) for p in a_record().curve]
     made = Page(page([a_record(curve=bare, reliability=None, confusion=None, top_weights={}, holdout=None)]))
     assert set(made.plots) == {"Mistake rate by examples", "Updates by examples", "Speed by examples"}
     text = re.sub(r"\s+", " ", made.text)
@@ -213,7 +212,7 @@ def test_missing_plots_are_explained():
 
 def test_several_runs_are_compared_and_have_a_section_each():
     runs = [a_record(), a_record(algorithm="arow", parameters={"r": 1.0}), a_record(algorithm="perceptron")]
-    runs[1].curve[-1] = replace(runs[1].curve[-1], mistakes=1500)
+    runs[1].curve[-1] = runs[1].curve[-1]._replace(mistakes=1500)
     made = Page(page(runs))
     shared = made.plots["Mistake rate of 3 runs"]
     looks = [p.get("class") for p in shared.iter("path") if p.get("class").startswith("line")]

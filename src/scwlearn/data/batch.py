@@ -14,7 +14,7 @@ from scwlearn._native import Vocabulary, appearances, place_rows
 from scwlearn.data.rows import Rows, same_type
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NamedRows:
     """Rows with a unique name for each column; another batch may have other names or another order.
 
@@ -186,7 +186,7 @@ class NamedRows:
         return appearances(*self.rows.compressed(), order, len(self.names))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """Consecutive examples from one source.
 

@@ -24,7 +24,7 @@ _NATIVE_TYPES = (np.float32, np.float64)
 _CACHED_BYTES = 2**20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CsrArrays:
     """Arrays of a CSR matrix, so that most work needs no SciPy, which is slow to import.
 
@@ -84,7 +84,7 @@ def _arrays_of(matrix: Any) -> CsrArrays:
     return CsrArrays.of(matrix.data, matrix.indices, matrix.indptr, matrix.shape[1])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """Consecutive rows for a native loop: a C-ordered matrix, or the arrays of a CSR matrix."""
 

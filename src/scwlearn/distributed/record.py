@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,7 @@ def _curve(run: DistributedRun, nonzero: int) -> list[Point]:
                 metrics.add(*report.probabilities)
         if not points or seen > points[-1].seen:
             points.append(Point(seen, mistakes, updates, None, seconds, metrics.log_loss))
-    return [*points[:-1], replace(points[-1], nonzero=nonzero)] if points else []
+    return [*points[:-1], points[-1]._replace(nonzero=nonzero)] if points else []
 
 
 def _passes(run: DistributedRun, epochs: int) -> list[Pass]:

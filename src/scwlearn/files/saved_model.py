@@ -33,7 +33,7 @@ _HOMES = {"estimator": "scwlearn.estimators", "stream": "scwlearn.stream", "rive
 _LEARNERS = ("Learner", "KernelLearner")
 
 
-@dataclass
+@dataclass(eq=False)
 class SavedModel:
     """Contents of a model file. Reading and writing them needs neither scikit-learn nor River.
 

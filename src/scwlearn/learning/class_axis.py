@@ -33,7 +33,7 @@ _ROWS_SCORED_AT_ONCE = 2**18
 _FLOATS_PER_CLASS = 64
 
 
-@dataclass
+@dataclass(eq=False)
 class Recorded:
     """Scores and variances of rows just before they were learned from, in learning order."""
 

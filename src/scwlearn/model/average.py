@@ -15,7 +15,7 @@ from scwlearn.model.covariance import Array, Indices, aligned_copy, is_sound, ze
 LAG_SCALE, LATEST_MISTAKES, AVERAGE_MISTAKES = range(AVERAGE_STATE)
 
 
-@dataclass
+@dataclass(eq=False)
 class Average:
     """The average of mu, stored as its lag, mu - average, so that a sparse row changes only its own features.
 

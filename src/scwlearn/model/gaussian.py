@@ -18,7 +18,7 @@ from scwlearn.model.interleaved import Interleaved
 MEAN_SCALE, SPREAD_SCALE, NORM2, NORM2_PEAK, GROWTH, ROUNDS = range(SCALARS)
 
 
-@dataclass
+@dataclass(eq=False)
 class Gaussian:
     """N(mu, Sigma) over the weights of each class, the prior it started from, and its round.
 

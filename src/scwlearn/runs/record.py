@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 # A model file begins with the length of its header, whose bytes may look like text, and then this.
 _HEADER_LENGTH = 8
 _MODEL_HEADER = b'{"__metadata__":{"format":"scwlearn",'
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """State of a run after some examples; all numbers are totals since it began."""
 
     seen: int
@@ -28,8 +27,7 @@ class Point:
     log_loss: float | None = None
 
 
-@dataclass(frozen=True)
-class Pass:
+class Pass(NamedTuple):
     """One pass over the data: its examples, and how many of them were mistakes and changed the model."""
 
     seen: int
@@ -37,8 +35,7 @@ class Pass:
     updates: int
 
 
-@dataclass(frozen=True)
-class LearnedPart:
+class LearnedPart(NamedTuple):
     """A part of the data that was learned side by side with others, from the model that their merging gave before."""
 
     epoch: int
@@ -54,8 +51,7 @@ class LearnedPart:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class Round:
+class Round(NamedTuple):
     """What a round of parts exchanged: bytes of the model before it, bytes of all changes, seconds of merging."""
 
     epoch: int
@@ -82,8 +78,7 @@ class Bin:
     right: int
 
 
-@dataclass(frozen=True)
-class TopWeight:
+class TopWeight(NamedTuple):
     """A feature with a large weight; first-order algorithms have no deviation."""
 
     name: str
@@ -137,7 +132,7 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON values."""
-        return asdict(self)
+        return {f.name: _to_json(getattr(self, f.name)) for f in fields(self)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -150,13 +145,31 @@ class Record:
             raise ValueError(f"not a record of a run: {error}") from None
 
 
+def _to_json(value: Any) -> Any:
+    """Return a part of a record as JSON values: an object of its fields, or a list or dict of such parts."""
+    if isinstance(value, list):
+        return [_to_json(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _to_json(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return value._asdict()  # type: ignore[attr-defined]
+    return asdict(value) if is_dataclass(value) else value  # type: ignore[arg-type]
+
+
 def _load_fields(cls: type[Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a dataclass from JSON values; raise a TypeError for one that is missing or wrong."""
-    for f in fields(cls):
-        if f.name not in value and f.default is MISSING and f.default_factory is MISSING:
-            raise TypeError(f"{f.name} is missing")
+    """Return the fields of a part of a record from JSON values; raise a TypeError for one that is missing or wrong."""
     hints = get_type_hints(cls)
-    return {f.name: _load(f.name, hints[f.name], value[f.name]) for f in fields(cls) if f.name in value}
+    for name in _required(cls):
+        if name not in value:
+            raise TypeError(f"{name} is missing")
+    return {name: _load(name, hint, value[name]) for name, hint in hints.items() if name in value}
+
+
+def _required(cls: type[Any]) -> list[str]:
+    """Return the fields without a default."""
+    if issubclass(cls, tuple):
+        return [name for name in cls._fields if name not in cls._field_defaults]  # type: ignore[attr-defined]
+    return [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
 
 
 def _load(name: str, annotation: Any, value: Any) -> Any:
@@ -166,8 +179,8 @@ def _load(name: str, annotation: Any, value: Any) -> Any:
         return value
     if origin is UnionType:
         return _load(name, arguments[0], value)
-    if is_dataclass(annotation):
-        return annotation(**_load_fields(annotation, value))  # type: ignore[operator, arg-type]
+    if is_dataclass(annotation) or hasattr(annotation, "_fields"):
+        return annotation(**_load_fields(annotation, value))
     allowed: Any = (int, float) if annotation is float else origin or annotation
     if not isinstance(value, allowed) or (isinstance(value, bool) and annotation is not bool):
         raise TypeError(f"{name} must be {annotation}, got {value!r:.60}")

@@ -31,7 +31,7 @@ from scwlearn.runs.trained_model import TrainedModel
 TOP_WEIGHTS = 20
 
 
-@dataclass
+@dataclass(eq=False)
 class TrainingRun:
     """A training run with progressive validation.
 
@@ -244,7 +244,7 @@ class TrainingRun:
         return Point(counts.seen, counts.mistakes, counts.updates, None, seconds, self.metrics.log_loss)
 
     def _with_nonzero(self, point: Point) -> Point:
-        return replace(point, nonzero=self.classifier.count_nonzero())
+        return point._replace(nonzero=self.classifier.count_nonzero())
 
     def _hold_out(self, examples: Batch, *, keep: bool) -> Iterator[Batch]:
         """Yield the examples to learn from, if any; keep the others apart."""

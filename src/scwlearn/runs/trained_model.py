@@ -36,7 +36,7 @@ Facts = dict[str, Any]
 _DATA, _RUN = "data", "run"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TrainedModel:
     """A classifier, and what its file keeps with it."""
 

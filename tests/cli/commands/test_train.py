@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -130,7 +129,7 @@ def test_quiet_does_not_change_the_record(capsys, data, tmp_path):
     said, quiet = tmp_path / "said", tmp_path / "quiet"
     printed(capsys, data, "-m", str(said))
     printed(capsys, data, "-m", str(quiet), "-q")
-    curves = [[replace(point, seconds=0.0) for point in TrainedModel.read(path).record.curve] for path in (said, quiet)]
+    curves = [[point._replace(seconds=0.0) for point in TrainedModel.read(path).record.curve] for path in (said, quiet)]
     assert curves[0] == curves[1]
     assert curves[0][-1].nonzero > 0
 

@@ -186,6 +186,8 @@ struct FullLoops {
     LoopsOverRows learn;
     Loop learn_classes;
     Score score_classes;
+    // Computes the diagonal of Sigma^-1 by place, from D and the columns of U.
+    void (*precisions)(const double* factors, std::int64_t size, double* precisions);
 };
 
 // Models that learn from the same rows together. Per feature, `entries` holds the weights of all models, then their

@@ -1,6 +1,7 @@
 // The loops of a full covariance, in blocks: binary models and several classes. Compiled once per instruction set, as
 // loops/row_loops.cpp is.
 #include "full/joint_blocks.hpp"
+#include "full/precisions.hpp"
 #include "full/rest_blocks.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
@@ -54,9 +55,16 @@ bool score_classes(const Rows& rows, const Weights& weights, Scratch& scratch, d
     return loops[rows.kind](rows, weights, scratch, scores);
 }
 
+void precisions(const double* factors, std::int64_t size, double* precisions) {
+    const std::int64_t stride = full_stride(size);
+    // Nothing is written to it.
+    const Triangle u(const_cast<double*>(factors) + stride, size, stride);
+    compute_precisions(u, factors, size, precisions);
+}
+
 }  // namespace
 
 extern constinit const FullLoops full_loops{over_rows<BlockByBlock, LoopsOverRows>(), &learn_classes,
-                                            &score_classes};
+                                            &score_classes, &precisions};
 
 }  // namespace scwlearn::SCWLEARN_SET

@@ -90,6 +90,8 @@ public:
         for (; j < n_; ++j) stream_columns<1>(first_row, end_row, j, coefficients, sums);
     }
 
+    const double* column(std::int64_t j) const noexcept { return u_ + j * stride_; }
+
     // The first row that is not that of the identity.
     std::int64_t first_row() const noexcept {
         std::int64_t row = n_;

@@ -227,6 +227,18 @@ bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, 
     return score_shown(form, memory, classes, rows, scores.data());
 }
 
+NewArray full_precisions(const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu, nb::c_contig>& factors) {
+    const std::int64_t size = static_cast<std::int64_t>(factors.shape(0)) - 1;
+    require(size >= 0 && static_cast<std::int64_t>(factors.shape(1)) == full_stride(size),
+            "factors must have a row for D and for each column of U, padded to full_stride");
+    auto precisions = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(size));
+    {
+        const nb::gil_scoped_release release_gil;
+        loops().full.precisions(factors.data(), size, precisions.get());
+    }
+    return array_of(std::move(precisions), size);
+}
+
 }  // namespace
 
 void bind_learning(nb::module_& module) {
@@ -238,6 +250,8 @@ void bind_learning(nb::module_& module) {
              "scalars"_a.noconvert(), "known"_a.noconvert(), "tally"_a.noconvert(), "initial_variance"_a,
              "average"_a.noconvert().none() = nb::none(), "variance_floor"_a = 0.0, "rivals"_a = "max");
     module.def("full_stride", &full_stride, "size"_a, "Return the distance between the vectors of a full covariance.");
+    module.def("full_precisions", &full_precisions, "factors"_a,
+               "Return the diagonal of (U D U')^-1 by place; `factors` has D and the columns of U.");
     module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
                "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "block"_a, "threads"_a,
                "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),

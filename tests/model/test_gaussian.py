@@ -7,10 +7,12 @@ import pytest
 
 from learner_examples import FORMS, every_form
 from scwlearn import Learner
+from scwlearn._native import full_precisions
 from scwlearn.learning.merging.features import _arranged
 from scwlearn.model import interleaved
 from scwlearn.model.covariances import COVARIANCE_NAMES
 from scwlearn.model.covariances import covariance as named_covariance
+from scwlearn.model.full import Full, factors
 from scwlearn.model.gaussian import NORM2, NORM2_PEAK, Gaussian
 
 FEATURES = 11
@@ -235,3 +237,22 @@ def test_memory_that_is_part_of_other_memory_has_no_room(monkeypatch):
     assert diagonal.extend(memory, 1, one) is None
     assert diagonal.extend(memory[1:], 1, one) is None
     assert diagonal.extend(memory, 10**6, one) is None
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("size", [0, 1, 6, 17, 83])
+def test_precisions_are_the_diagonal_of_the_inverse(size):
+    random = np.random.default_rng(size)
+    memory = Full().start(size, 1, 1.0)
+    places, d, columns = factors(memory)
+    places[:], d[:] = random.permutation(size), random.uniform(0.1, 2.0, size)
+    u = np.triu(random.uniform(-0.5, 0.5, (size, size)), 1) * (random.random((size, size)) < 0.2)
+    columns += u.T
+    inverse = np.linalg.inv(np.eye(size) + u)
+    expected = np.square(inverse / np.sqrt(d)[:, np.newaxis]).sum(axis=0)[places.astype(int)]
+    np.testing.assert_allclose(Full().precisions(memory, 1.0)[0], expected, rtol=1e-12)
+
+
+def test_native_precisions_reject_factors_of_another_shape():
+    with pytest.raises(ValueError, match="a row for D and for each column of U"):
+        full_precisions(np.ones((3, 3)))

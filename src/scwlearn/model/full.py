@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import SMALLEST_VARIANCE, full_stride
-from scwlearn._util.threads import one_blas_thread
+from scwlearn._native import SMALLEST_VARIANCE, full_precisions, full_stride
 from scwlearn.model.covariance import Array, Matrix, check_variances, zeros
 
 # Up to this size the non-zero half of U fits into the cache of a core.
@@ -159,7 +158,7 @@ class Full:
         return np.array([_variances(sigma) for sigma in self._sigmas(memory)])
 
     def precisions(self, memory: Array, prior: float) -> Array:
-        return np.array([_precisions(sigma) for sigma in self._sigmas(memory)])
+        return np.array([full_precisions(sigma[2:])[_places(sigma)] for sigma in self._sigmas(memory)])
 
     def root(self, memory: Array, lane: int, prior: float) -> Array:
         return _root(self._sigmas(memory)[0 if self.shared else lane])
@@ -224,16 +223,6 @@ def _variances(sigma: Array) -> Array:
     slices = np.array_split(np.arange(size), max(1, size // 256))
     by_place = [_squared_lengths(sigma[3:, rows].T * np.sqrt(sigma[2, :size])) for rows in slices]
     return np.concatenate(by_place)[_places(sigma)]
-
-
-def _precisions(sigma: Array) -> Array:
-    # Sigma^-1 = U'^-1 D^-1 U^-1, and U is stored by columns.
-    size = len(sigma) - 3
-    # With one thread, so that the bits do not depend on their number.
-    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
-        inverse = np.linalg.inv(sigma[3:, :size].T)
-        precisions: Array = _squared_lengths(inverse.T / np.sqrt(sigma[2, :size]))[_places(sigma)]
-    return precisions
 
 
 def _root(sigma: Array) -> Array:

@@ -174,12 +174,7 @@ class Gaussian:
 
         By precision, that is the diagonal of Sigma^-1: the variance of each weight if the others were known.
         """
-        variances = self.covariance.variances(self.memory, self.initial_variance)
-        if covariance.by_precision:
-            precisions = self.covariance.precisions(self.memory, self.initial_variance)
-            # In theory no larger than those of Sigma; a model that diverged may have no finite precisions.
-            variances = np.where(np.isfinite(precisions), np.minimum(1 / precisions, variances), variances)
-            variances = np.maximum(variances, SMALLEST_VARIANCE)
+        variances = self._variances_by_precision() if covariance.by_precision else self._stored_variances()
         memory = covariance.start(self.size, self.lanes, self.initial_variance)
         one = type(covariance)()
         row = one.start(self.size, 1, self.initial_variance)
@@ -285,7 +280,7 @@ class Gaussian:
 
     def variances(self) -> Array:
         """Return the diagonal of each Sigma: (classes, size), the same row for all classes if shared."""
-        variances = self.covariance.variances(self.memory, self.initial_variance)
+        variances = self._stored_variances()
         return np.ascontiguousarray(self._of_classes(variances.T).T)
 
     def weights_of(self, number: int, features: Indices) -> Array:
@@ -337,6 +332,18 @@ class Gaussian:
         classes = self.classes
         lines = columns[:, :classes] * self.scalars[:classes, SPREAD_SCALE]
         return np.array(np.broadcast_to(lines, (len(columns), classes)))
+
+    def _stored_variances(self) -> Array:
+        """Return the diagonals of Sigma without its scale."""
+        return self.covariance.variances(self.memory, self.initial_variance)
+
+    def _variances_by_precision(self) -> Array:
+        """Return the variances of each weight if the others were known, without the scale of Sigma."""
+        precisions = self.covariance.precisions(self.memory, self.initial_variance)
+        finite = np.isfinite(precisions)
+        # A model that diverged may have no finite precisions.
+        variances = 1 / precisions if finite.all() else np.where(finite, 1 / precisions, self._stored_variances())
+        return np.maximum(variances, SMALLEST_VARIANCE)
 
     def _measure(self) -> None:
         """Recompute the squared norm of the weights where it is kept."""

@@ -93,10 +93,12 @@ class Full:
         lanes, size = self.lanes(memory), self.size(memory)
         wider = self.start(size + count, lanes, 1.0)
         for old, new, variance in zip(self._sigmas(memory), self._sigmas(wider, size + count), variances, strict=False):
-            new[1, : size + count] = np.insert(old[1, :size], [at] * count, size + np.arange(count))
-            new[2, : size + count] = np.append(old[2, :size], np.full(count, variance))
+            new[1, :at], new[1, at : at + count] = old[1, :at], size + np.arange(count)
+            new[1, at + count : size + count] = old[1, at:size]
+            new[2, :size], new[2, size : size + count] = old[2, :size], variance
             new[3 : 3 + size, :size] = old[3:, :size]
-        self.means(wider)[:] = np.insert(self.means(memory), [at] * count, 0.0, axis=1)
+        means, known = self.means(wider), self.means(memory)
+        means[:, :at], means[:, at + count :] = known[:, :at], known[:, at:]
         return wider
 
     def extend(self, memory: Array, count: int, variances: Array) -> Array | None:

@@ -105,6 +105,8 @@ protected:
 private:
     // From this many rows on, it pays to find out which rows of U are still those of the identity.
     static constexpr std::int64_t kManyRows = 16;
+    // Pieces of a strip of dense rows, so that threads read it together: with wide registers, a block has one strip.
+    static constexpr std::int64_t kPieces = 4;
     // The cost of a stored value of a sparse row, relative to a value of a dense one.
     static constexpr std::int64_t kCostOfSparse = 4;
 
@@ -121,8 +123,10 @@ private:
 
     template <class RowSet>
     void look_at_strips(const RowSet& rows, std::int64_t first) noexcept {
+        team_.share(strips_ * kPieces, [&](std::int64_t piece) {
+            place(rows, first, piece / kPieces, piece % kPieces);
+        });
         team_.share(strips_, [&](std::int64_t strip) {
-            place(rows, first, strip);
             pack(strip);
             for (std::int64_t c = 0; c < classes_; ++c) {
                 const double* x = x_ + strip * kStrip * n_;
@@ -167,9 +171,10 @@ private:
         }
     }
 
-    // Writes the rows of a strip side by side, padded with zeros.
+    // Writes the rows of a strip side by side, padded with zeros: a piece of them if they are dense, else all with the
+    // first piece.
     template <class RowSet>
-    void place(const RowSet& rows, std::int64_t first, std::int64_t strip) noexcept {
+    void place(const RowSet& rows, std::int64_t first, std::int64_t strip, std::int64_t piece) noexcept {
         double* x = x_ + strip * kStrip * n_;
         const std::int64_t begin = strip * kStrip;
         const std::int64_t count = std::min(kStrip, count_ - begin);
@@ -179,13 +184,14 @@ private:
                 const auto row = rows[first + begin];
                 const std::int64_t width = row.width();
                 const auto* values = row.values();
-                for (std::int64_t i = 0; i < width; ++i)
+                for (std::int64_t i = width * piece / kPieces; i < width * (piece + 1) / kPieces; ++i)
                     for (std::int64_t lane = 0; lane < kStrip; ++lane)
                         x[places_[i] * kStrip + lane] = static_cast<double>(values[lane * width + i]);
-                if (width < n_) std::fill_n(x + places_[width] * kStrip, kStrip, 1.0);
+                if (width < n_ && piece == 0) std::fill_n(x + places_[width] * kStrip, kStrip, 1.0);
                 return;
             }
         }
+        if (piece > 0) return;
         std::fill_n(x, kStrip * n_, 0.0);
         for (std::int64_t lane = 0; lane < count; ++lane)
             rows[first + begin + lane].each(

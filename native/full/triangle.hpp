@@ -61,6 +61,8 @@ public:
         double* u = u_ + begin * stride + row;
         coefficients += 2 * kGroup * begin;
         for (std::int64_t j = begin; j < n_; ++j, u += stride, coefficients += 2 * kGroup) {
+            fetch_to_write(u, kColumnsAhead * stride);
+            fetch_to_write(u, kColumnsAhead * stride + kStrip - 1);
             Vector a = load(u), b = load(u + kWidth);
 #pragma GCC unroll 4
             for (std::int64_t k = 0; k < kUpdates; ++k) {
@@ -105,6 +107,15 @@ public:
     }
 
 private:
+    // Columns ahead of a sweep to prefetch: the last core to write to a row of U was often another one.
+    static constexpr std::int64_t kColumnsAhead = 8;
+
+    // Prefetches what lies some numbers beyond an address, possibly behind the end of the memory.
+    static void fetch_to_write(const double* at, std::int64_t beyond) noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(at) + static_cast<std::uintptr_t>(beyond) * sizeof(double);
+        __builtin_prefetch(reinterpret_cast<const void*>(address), 1);
+    }
+
     template <std::int64_t kCount>
     void multiply_by(const double* __restrict x, const std::int64_t* present, std::int64_t j,
                      double* f) const noexcept {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -180,16 +181,22 @@ struct Example {
 private:
     // Computes the place of each feature in their order.
     void rank() {
-        constexpr std::size_t kFew = 64, kTogether = 4;
+        constexpr std::size_t kFew = 64, kTogether = 8;
         const std::size_t count = indices.size();
         const std::int64_t largest = *std::max_element(indices.begin(), indices.end());
         if (count <= kFew && largest <= std::numeric_limits<std::int32_t>::max()) {
             // Comparing each with all others has no branch to mispredict.
-            std::int32_t narrow[kFew] = {}, smaller[kFew] = {};
+            using Register = std::int32_t __attribute__((vector_size(16)));
+            std::int32_t narrow[kFew] = {}, smaller[kFew];
             for (std::size_t i = 0; i < count; ++i) narrow[i] = static_cast<std::int32_t>(indices[i]);
-            const std::size_t padded = (count + kTogether - 1) / kTogether * kTogether;
-            for (std::size_t k = 0; k < count; ++k)
-                for (std::size_t i = 0; i < padded; ++i) smaller[i] += narrow[k] < narrow[i] ? 1 : 0;
+            for (std::size_t i = 0; i < count; i += kTogether) {
+                Register some[2], counts[2] = {};
+                std::memcpy(some, narrow + i, sizeof some);
+                // A lane of a comparison that is true is -1.
+                for (std::size_t k = 0; k < count; ++k)
+                    for (int half = 0; half < 2; ++half) counts[half] -= narrow[k] < some[half];
+                std::memcpy(smaller + i, counts, sizeof counts);
+            }
             std::copy(smaller, smaller + count, ranks_.begin());
             return;
         }

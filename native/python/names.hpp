@@ -53,17 +53,38 @@ inline bool equal_names(PyObject* a, PyObject* b) noexcept {
                        static_cast<std::size_t>(length * kind));
 }
 
+// The text of a short name whose characters take a byte each: comparing it reads nothing of the object that is kept.
+struct ShortText {
+    std::uint64_t first = 0, last = 0;  // its first and last eight characters
+    Py_ssize_t length = 0;              // 0 for any other name
+
+    static ShortText of(PyObject* name) noexcept {
+        if (!PyUnicode_CheckExact(name) || PyUnicode_KIND(name) != PyUnicode_1BYTE_KIND) return {};
+        ShortText text;
+        const Py_ssize_t length = PyUnicode_GET_LENGTH(name);
+        if (length < 8 || length > 16) return text;
+        const auto* const characters = static_cast<const char*>(PyUnicode_DATA(name));
+        std::memcpy(&text.first, characters, 8);
+        std::memcpy(&text.last, characters + length - 8, 8);
+        text.length = length;
+        return text;
+    }
+
+    bool operator==(const ShortText&) const = default;
+};
+
 // A cache of plain names, with a number for each. A dict lookup touches four places in memory (slot, entry, name, number),
-// this one two.
+// this one one, or two if the name is not short.
 class NameCache {
 public:
     // Returns the number of a name, or null.
     const std::int64_t* find(PyObject* key, PyObject* word = nullptr) const noexcept {
         const std::size_t hash = hash_of(key, word);
+        const ShortText text = ShortText::of(key);
         for (std::size_t at = hash & last_;; at = (at + 1) & last_) {
             const Entry& entry = entries_[at];
             if (!entry.key.is_valid()) return nullptr;
-            if (entry.hash == hash && equal_names(entry.key.ptr(), key) &&
+            if (entry.hash == hash && (text.length > 0 ? entry.text == text : equal_names(entry.key.ptr(), key)) &&
                 (word == nullptr ? !entry.word.is_valid() : entry.word.is_valid() && equal_names(entry.word.ptr(), word)))
                 return &entry.number;
         }
@@ -84,10 +105,11 @@ public:
     }
 
 private:
-    struct Entry {
+    struct alignas(64) Entry {
         std::size_t hash = 0;
         nb::object key, word;
         std::int64_t number = 0;
+        ShortText text;  // of the key
     };
 
     // Slots that stay in the cache of a core.
@@ -106,7 +128,7 @@ private:
         }
         if (2 * count_ >= entries_.size()) return;
         const std::size_t hash = hash_of(name.key.ptr(), name.word.ptr());
-        free_from(hash) = {hash, nb::borrow(name.key), nb::borrow(name.word), number};
+        free_from(hash) = {hash, nb::borrow(name.key), nb::borrow(name.word), number, ShortText::of(name.key.ptr())};
         ++count_;
     }
 

@@ -77,6 +77,10 @@ def count_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the different labels, sorted, and how often each occurs."""
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())
+        if high - low < _FEW_CLASSES:
+            few = np.arange(high - low + 1).astype(labels.dtype) + labels.dtype.type(low)
+            counts = np.array([np.count_nonzero(labels == label) for label in few])
+            return few[counts > 0], counts[counts > 0]
         if high - low < _SMALL_RANGE:
             counts = np.bincount((labels - labels.dtype.type(low)).astype(np.intp, copy=False))
             found = np.flatnonzero(counts)
@@ -129,11 +133,11 @@ class Classes:
         self.check_kind(labels)
         if labels.dtype == self.labels.dtype and labels.dtype != object and len(self) <= _FEW_CLASSES:
             # Numbers from 1; 0 means that the label is new.
-            found = np.zeros(len(labels), dtype=np.int32)
+            found = np.zeros(len(labels), dtype=np.int8)
             for number, label in enumerate(self.labels, 1):
-                found += np.int32(number) * (labels == label)
+                found += np.int8(number) * (labels == label)
             if found.all():
-                return Numbered(found - np.int32(1), labels[:0])
+                return Numbered((found - np.int8(1)).astype(np.int32), labels[:0])
         values, first, places = np.unique(labels, return_index=True, return_inverse=True)
         known = [self.numbers.get(value, -1) for value in values.tolist()]
         new = [i for i in np.argsort(first) if known[i] < 0]

@@ -104,12 +104,15 @@ def _uneven(
     """Return the features with the largest and the smallest root mean square, if these are far apart."""
     if not len(values):
         return None
-    used, place, counts = np.unique(columns, return_inverse=True, return_counts=True)
+    last = int(columns.max())
+    # Numbering the columns anew takes longer than counting, unless most of them have no values.
+    used, place = (np.arange(last + 1), columns) if last < len(columns) else np.unique(columns, return_inverse=True)
+    counts = np.bincount(place)
+    known = counts >= _FEWEST_VALUES
     # Divided by the largest first, so that no square overflows.
     largest = values.max()
-    squares = np.bincount(place, np.square(values / largest)) / counts
-    known = counts >= _FEWEST_VALUES
-    means = (largest * np.sqrt(squares[known])).tolist()
+    squares = np.bincount(place, np.square(values / largest))[known] / counts[known]
+    means = (largest * np.sqrt(squares)).tolist()
     sizes = [
         FeatureSize(mean, names[column] if names else column)
         for mean, column in zip(means, used[known].tolist(), strict=True)

@@ -145,7 +145,8 @@ class Binary(ClassAxis):
 
     def from_numbers(self, numbers: NDArray[np.int32]) -> NDArray[np.int8]:
         # `np.where` takes 20 times as long: it branches for each label.
-        return np.int8(2) * (numbers != 0) - np.int8(1)
+        signs: NDArray[np.int8] = np.int8(2) * (numbers != 0) - np.int8(1)
+        return signs
 
     def classes_after(self, labels: NDArray[Any], known: int) -> int:
         return 1

@@ -12,35 +12,9 @@
 
 #include <limits>
 
-#include "calibrate/curve.hpp"
+#include "calibrate/state.hpp"
 
-namespace scwlearn {
-
-// The part of the state that all scores share, in memory that NumPy owns; a ScoreState per score follows it.
-// `curvature` and `pull` are the log-likelihood as a parabola around the line at the time of each row: z z', and
-// z z'(a, b, c) plus the gradient.
-struct CurveState {
-    calibration::Fading fading;
-    calibration::Units units;
-    calibration::Sums<3> curvature;  // of the slopes: 00 01 11
-    calibration::Sums<2> pull;
-    double slopes[2];
-    calibration::Knots knots;
-};
-
-// The constant c of a score, and its rows and columns of the parabola. Those between two classes are left out: the
-// matrix is then too large, never too small, and the steps are a little short.
-struct ScoreState {
-    calibration::Sums<4> sums;  // curvature of the constant, cross terms with both slopes, pull
-    double constant;
-};
-static_assert(std::is_standard_layout_v<CurveState> && std::is_trivially_copyable_v<CurveState>);
-static_assert(std::is_standard_layout_v<ScoreState> && std::is_trivially_copyable_v<ScoreState>);
-
-inline constexpr std::int64_t kCurveEntries = sizeof(CurveState) / sizeof(double);
-inline constexpr std::int64_t kScoreEntries = sizeof(ScoreState) / sizeof(double);
-
-namespace calibration {
+namespace scwlearn::calibration {
 
 // Prior of the constant of a class, in rows for which the class is exactly as frequent as its scores say.
 inline constexpr double kClassPrior = 3.0;
@@ -76,51 +50,31 @@ public:
     // no part; the row that introduces it says nothing about probabilities. `work` has room for 3 numbers per class.
     void learn(const double* scores, double variance, std::int64_t label, double weight, double* work) noexcept {
         if (!(weight > 0.0)) return;
-        if (!is_binary()) {
-            if (learn_classes(scores, variance, label, weight, work)) refit();
+        if (is_binary())
+            learn_binary(look_at(line(), *scores, variance), label == 1 ? 1.0 : 0.0, weight);
+        else if (!learn_classes(scores, variance, label, weight, work))
             return;
-        }
-        const BinaryLook seen = look(*scores, variance);
-        const auto [p, spread] = sigmoid(seen.line);
-        const double target = label == 1 ? 1.0 : 0.0;
-        learn({1, &seen, &p, &spread, &target, &weight});
+        refit();
     }
 
-    // What a binary curve computes from a score: both signals, and the linear predictor with its place among the knots.
-    struct BinaryLook {
-        double noisy, sure, line;
-        Place at;
-    };
-
-    BinaryLook look(double score, double variance) const noexcept {
-        return look_at(noisy(score, variance), sure(score, std::sqrt(variance)));
-    }
-    // The same, given both signals.
-    BinaryLook look_at(double noisy, double sure) const noexcept {
-        const double* limit = shared_.units.limit;
-        const double z = std::clamp(noisy, -limit[0], limit[0]), zz = std::clamp(sure, -limit[1], limit[1]);
-        const double line = shared_.slopes[0] * z + shared_.slopes[1] * zz + own_[0].constant;
-        const double u = std::clamp(line, -kLargestLogit, kLargestLogit);
-        return {z, zz, u, place(u)};
+    Line line() const noexcept {
+        const double *const slopes = shared_.slopes, *const limit = shared_.units.limit;
+        return {{slopes[0], slopes[1]}, own_[0].constant, {limit[0], limit[1]}};
     }
 
     // P(+1) in the binary case; never 0 or 1.
     double probability(double score, double variance) const noexcept {
-        return sigmoid(log_odds(look(score, variance))).p;
+        const auto seen = look_at(line(), score, variance);
+        return sigmoid(log_odds(seen.line, seen.at)).p;
     }
-    double log_odds(const BinaryLook& seen) const noexcept { return shared_.knots.shifted(seen.line, seen.at); }
+    double log_odds(double line, Place<double> at) const noexcept { return shared_.knots.shifted(line, at); }
 
-    // Rows of two classes with what was computed from their scores: the looks, and the sigmoids of their lines. A target
-    // is 1 for the second class, else 0. A weight of 0 leaves the row out.
-    struct BinaryRows {
-        std::int64_t count;
-        const BinaryLook* seen;
-        const double *p, *spread, *targets, *weights;
-    };
-
-    void learn(const BinaryRows& rows) noexcept {
+    // Learns from rows of two classes; no more than `rows_until_due`. Changes their weights.
+    void learn(const BinaryRows& rows, const CalibrationLoops& loops) noexcept {
         for (std::int64_t row = 0; row < rows.count;) {
-            row = learn_binary(rows, row);
+            const std::int64_t next = weigh(rows, row);
+            loops.learn(rows, row, next, shared_, own_[0]);
+            row = next;
             refit();
         }
     }
@@ -222,38 +176,23 @@ private:
         if (shared_.fading.is_due()) draw();
     }
 
-    // Learns from rows until the sums must be rescaled; returns the number of the next row. The sums are local variables,
-    // because the compiler would otherwise load and store them for each row.
-    std::int64_t learn_binary(const BinaryRows& rows, std::int64_t row) noexcept {
+    // Computes the weights of rows in the sums until these must be rescaled; returns the number of the next row.
+    std::int64_t weigh(const BinaryRows& rows, std::int64_t row) noexcept {
+        // A local variable, because the compiler would otherwise load and store it for each row.
         Fading fading = shared_.fading;
-        Sums<2> square = shared_.units.square, pull = shared_.pull;
-        Sums<3> curvature = shared_.curvature;
-        Sums<4> sums = own_[0].sums;
-        for (; row < rows.count && !(fading.gain > kLargestGain); ++row) {
-            if (!(rows.weights[row] > 0.0)) continue;
-            const auto& [noisy, sure, u, at] = rows.seen[row];
-            const double p = rows.p[row], w = fading.enter(rows.weights[row]);
-            square[0] += w * noisy * noisy;
-            square[1] += w * sure * sure;
-            const double bend = w * rows.spread[row];
-            curvature[0] += bend * noisy * noisy;
-            curvature[1] += bend * noisy * sure;
-            curvature[2] += bend * sure * sure;
-            const double force = bend * u + w * (rows.targets[row] - p);
-            pull[0] += force * noisy;
-            pull[1] += force * sure;
-            sums[0] += bend;
-            sums[1] += bend * noisy;
-            sums[2] += bend * sure;
-            sums[3] += force;
-            shared_.knots.see(at, w, p, rows.targets[row]);
-        }
+        for (; row < rows.count && !(fading.gain > kLargestGain); ++row)
+            if (rows.weights[row] > 0.0) rows.weights[row] = fading.enter(rows.weights[row]);
         shared_.fading = fading;
-        shared_.units.square = square;
-        shared_.pull = pull;
-        shared_.curvature = curvature;
-        own_[0].sums = sums;
         return row;
+    }
+
+    void learn_binary(const Look<double>& seen, double target, double weight) noexcept {
+        const auto at_line = sigmoid(seen.line);
+        const double w = shared_.fading.enter(weight);
+        const auto terms = terms_of(seen.noisy, seen.sure, seen.line, at_line, w, target);
+        const auto sums = line_sums(shared_, own_[0]);
+        for (std::size_t i = 0; i < kLineSums; ++i) *sums[i] += terms.of[i];
+        shared_.knots.see(seen.at, w, at_line.p, target);
     }
 
     // Returns false if the row says nothing about probabilities.
@@ -410,5 +349,4 @@ private:
     std::int64_t scores_;
 };
 
-}  // namespace calibration
-}  // namespace scwlearn
+}  // namespace scwlearn::calibration

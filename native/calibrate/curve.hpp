@@ -114,18 +114,58 @@ struct Sums {
 // Differences below this are rounding errors.
 inline constexpr double kLevel = 0x1p-40;
 
-// A logit between two knots: weight `near` on the first, the rest on the next.
+// A Number is a double or a register of them.
+template <class Number>
+concept Register = !std::is_arithmetic_v<Number>;
+
+// x, but no further than `limit` from 0.
+template <class Number>
+Number clipped(Number x, double limit) noexcept {
+    // The compiler knows that x - 0 is x.
+    const Number least = -limit - Number{}, most = limit - Number{};
+    const Number above = x < least ? least : x;
+    return above > most ? most : above;
+}
+
+// The whole number below x, which is from 0 to 2^31.
+template <class Number>
+Number whole_below(Number x) noexcept {
+    if constexpr (Register<Number>) {
+        // From 2^52 on, numbers have no digits after the point.
+        const Number nearest = x + 0x1p52 - 0x1p52;
+        return nearest > x ? nearest - 1.0 : nearest;
+    } else {
+        return static_cast<int>(x);
+    }
+}
+
+// A logit between two knots: weight `near` on the first, which is a whole number, the rest on the next.
+template <class Number>
 struct Place {
-    int knot;
-    double near;
+    Number knot, near;
 };
 
-inline Place place(double u) noexcept {
-    const double at = u / kKnotStep + kKnots / 2;
+template <class Number>
+inline Place<Number> place(Number u) noexcept {
+    constexpr double kLast = kKnots - 1;
+    const Number at = u / kKnotStep + static_cast<double>(kKnots / 2);
     // NaN compares false, so that not even the state of a corrupt file leads outside the knots.
-    const double inside = at > 0.0 ? std::min(at, static_cast<double>(kKnots - 1)) : 0.0;
-    const int knot = std::min(static_cast<int>(inside), kKnots - 2);
+    const Number below = at < kLast ? at : kLast - Number{}, inside = at > 0.0 ? below : Number{};
+    const Number whole = whole_below(inside), knot = whole < kLast - 1.0 ? whole : kLast - 1.0 - Number{};
     return {knot, 1.0 - (inside - knot)};
+}
+
+// What a row adds to the sums of its knot and of the next.
+template <class Number>
+struct Shares {
+    Number seen[2], expected[2], positive[2];
+};
+
+// `target` is 1 for a positive row, else 0.
+template <class Number>
+Shares<Number> shares_of(Number near, Number w, Number p, Number target) noexcept {
+    const Number first = w * near, next = w * (1.0 - near);
+    return {{first, next}, {first * p, next * p}, {first * target, next * target}};
 }
 
 inline constexpr double knot_at(int knot) noexcept { return (knot - kKnots / 2) * kKnotStep; }
@@ -135,19 +175,20 @@ struct Knots {
     Sums<kKnots> seen, positive, expected;  // weight of all rows, of positive rows, and sum of P
     double shift[kKnots];
 
-    // `target` is 1 for a positive row, else 0.
-    void see(Place at, double w, double p, double target) noexcept {
-        const double shares[] = {w * at.near, w * (1.0 - at.near)};
-        for (int side = 0; side < 2; ++side) {
-            seen[at.knot + side] += shares[side];
-            expected[at.knot + side] += shares[side] * p;
-            positive[at.knot + side] += shares[side] * target;
-        }
+    void see(Place<double> at, double w, double p, double target) noexcept {
+        add(static_cast<int>(at.knot), shares_of(at.near, w, p, target));
+    }
+    // Always inlined: every instruction set has its own code.
+    [[gnu::always_inline]] void add(int knot, const Shares<double>& shares) noexcept {
+        for (int side = 0; side < 2; ++side) seen.of[knot + side] += shares.seen[side];
+        for (int side = 0; side < 2; ++side) expected.of[knot + side] += shares.expected[side];
+        for (int side = 0; side < 2; ++side) positive.of[knot + side] += shares.positive[side];
     }
 
     // The log-odds of a logit, given its place.
-    double shifted(double u, Place at) const noexcept {
-        const auto [knot, near] = at;
+    double shifted(double u, Place<double> at) const noexcept {
+        const int knot = static_cast<int>(at.knot);
+        const double near = at.near;
         const double low = knot_at(knot) + shift[knot], high = knot_at(knot + 1) + shift[knot + 1];
         double moved = u + near * shift[knot] + (1.0 - near) * shift[knot + 1];
         // On a level piece, rounding must not separate equal values.
@@ -244,10 +285,6 @@ inline Slopes least(double h00, double h01, double h11, double top_0, double top
     return {0.0, only_b / h11};
 }
 
-// A Number is a double or a register of them.
-template <class Number>
-concept Register = !std::is_arithmetic_v<Number>;
-
 template <class Number>
 Number root_of(Number x) noexcept {
     if constexpr (Register<Number>) {
@@ -294,17 +331,59 @@ Number exp_of(Number x) noexcept {
 }
 inline double exp_of(double x) noexcept { return std::exp(x); }
 
-// 1/(1 + exp(-u)) and its derivative.
+// 1/(1 + exp(-u)) and its derivative, given exp(-|u|).
 template <class Number>
 struct Sigmoid {
     Number p, spread;
 };
 
 template <class Number>
-Sigmoid<Number> sigmoid(Number u) noexcept {
-    const Number e = exp_of(-size_of(u));
+Sigmoid<Number> sigmoid(Number u, Number e) noexcept {
     const Number q = 1.0 / (1.0 + e);
     return {u >= 0.0 ? q : e * q, e * q * q};
+}
+template <class Number>
+Sigmoid<Number> sigmoid(Number u) noexcept {
+    return sigmoid(u, exp_of(-size_of(u)));
+}
+
+// Functions of a row are declared inline because they are larger than what the compiler inlines by itself.
+
+// The line of a binary curve, and the limits of its signals.
+struct Line {
+    double slopes[2], constant, limits[2];
+};
+
+// What a binary curve computes from a score: both signals, and the linear predictor with its place among the knots.
+template <class Number>
+struct Look {
+    Number noisy, sure, line;
+    Place<Number> at;
+};
+
+template <class Number>
+inline Look<Number> look_at(const Line& line, Number score, Number variance) noexcept {
+    const Number z = clipped(noisy(score, variance), line.limits[0]);
+    const Number zz = clipped(sure(score, root_of(variance)), line.limits[1]);
+    const Number u = clipped(line.slopes[0] * z + line.slopes[1] * zz + line.constant, kLargestLogit);
+    return {z, zz, u, place(u)};
+}
+
+// What a row adds to the sums of the line, in the order of `line_sums`.
+inline constexpr int kLineSums = 11;
+
+template <class Number>
+struct LineTerms {
+    Number of[kLineSums];
+};
+
+template <class Number>
+inline LineTerms<Number> terms_of(Number noisy, Number sure, Number line, const Sigmoid<Number>& at_line, Number w,
+                           Number target) noexcept {
+    const Number bend = w * at_line.spread, force = bend * line + w * (target - at_line.p);
+    return {{w * noisy * noisy, w * sure * sure,                                      // squares
+             bend * noisy * noisy, bend * noisy * sure, bend * sure * sure,           // curvature
+             force * noisy, force * sure, bend, bend * noisy, bend * sure, force}};  // pull, and what the constant has
 }
 
 }  // namespace calibration

@@ -12,7 +12,6 @@
 #pragma once
 
 #include "calibrate/calibration.hpp"
-#include "core/interface.hpp"
 
 namespace scwlearn::calibration {
 
@@ -119,11 +118,10 @@ public:
 private:
     // What a curve computes for a few rows of two classes.
     struct Column {
-        alignas(64) double line[kRowsPerStep], odds[kRowsPerStep], p[kRowsPerStep], spread[kRowsPerStep];
-        Curve::BinaryLook seen[kRowsPerStep];
+        BinaryColumns<kRowsPerStep> columns;
+        double odds[kRowsPerStep];
         bool sound[kRowsPerStep];
     };
-    static_assert(kRowsPerStep % kCalibrationPadding == 0);
 
     bool is_binary() const noexcept { return scores_ == 1; }
     static bool is_known(double score) noexcept { return score > -std::numeric_limits<double>::infinity(); }
@@ -155,24 +153,23 @@ private:
     // Computes the log-odds that a member gives the second class, and what its curve learns from.
     void look(const Curve& curve, const MemberScores& looks, std::int64_t first, std::int64_t count,
               Column& to) const noexcept {
-        alignas(64) double scores[kRowsPerStep], variances[kRowsPerStep], noisy[kRowsPerStep], sure[kRowsPerStep];
+        alignas(64) double scores[kRowsPerStep], variances[kRowsPerStep];
         for (std::int64_t i = 0; i < count; ++i) {
             const double score = *looks.scores_at(first + i), variance = looks.variance_at(first + i);
             to.sound[i] = is_sound(&score, variance);
             scores[i] = to.sound[i] ? score : 0.0;
             variances[i] = to.sound[i] ? variance : 0.0;
         }
-        zero_padding(scores, count);
-        zero_padding(variances, count);
-        loops_.signals(scores, variances, count, noisy, sure);
+        pad(scores, count);
+        pad(variances, count);
+        const BinaryRows rows = to.columns.rows(count);
+        loops_.look(curve.line(), scores, variances, rows);
         const bool has_slope = curve.has_slope();
         for (std::int64_t i = 0; i < count; ++i) {
-            to.seen[i] = curve.look_at(noisy[i], sure[i]);
-            to.line[i] = to.seen[i].line;
-            to.odds[i] = has_slope ? std::clamp(curve.log_odds(to.seen[i]), -kSurest, kSurest) : guess(noisy[i]);
+            to.odds[i] = has_slope ? clipped(curve.log_odds(rows.line[i], {rows.knot[i], rows.near[i]}), kSurest)
+                                   : guess(noisy(scores[i], variances[i]));
             if (!to.sound[i]) to.odds[i] = 0.0;
         }
-        zero_padding(to.line, count);
     }
 
     // Neither the weights nor a curve change before the last of these rows has been learned, so that all can be mixed
@@ -180,33 +177,32 @@ private:
     template <class Label, class Weight>
     void learn_binary(const MemberScores* looks, std::int64_t first, std::int64_t count, const Label& label,
                       const Weight& weight, double* mixed) noexcept {
-        Column columns[kMostMembers], mixture;
+        Column columns[kMostMembers];
         mix_binary(looks, first, count, mixed, columns);
-        double targets[kRowsPerStep], weights[kRowsPerStep];
+        alignas(64) double targets[kRowsPerStep], weights[kRowsPerStep], lines[kRowsPerStep], exponentials[kRowsPerStep];
         for (std::int64_t i = 0; i < count; ++i) {
             targets[i] = label(first + i) == 1 ? 1.0 : 0.0;
             weights[i] = weight(first + i);
-            mixture.line[i] = mixed[i];
+            lines[i] = mixed[i];
         }
-        zero_padding(mixture.line, count);
-        loops_.sigmoids(mixture.line, count, mixture.p, mixture.spread);
+        pad(lines, count);
+        loops_.exponentials(lines, count, exponentials);
         for (std::int64_t i = 0; i < count; ++i) {
             if (!(weights[i] > 0.0)) continue;
-            learn_row(columns, i, mixed[i], {mixture.p[i], mixture.spread[i]}, targets[i], weights[i]);
+            learn_row(columns, i, mixed[i], sigmoid(mixed[i], exponentials[i]), targets[i], weights[i]);
             if (is_due()) weigh();
         }
         for (std::int64_t m = 0; m < members_; ++m) {
-            Column& column = columns[m];
-            loops_.sigmoids(column.line, count, column.p, column.spread);
-            double own_weights[kRowsPerStep];
-            for (std::int64_t i = 0; i < count; ++i) own_weights[i] = column.sound[i] ? weights[i] : 0.0;
-            curve(m).learn({count, column.seen, column.p, column.spread, targets, own_weights});
+            const BinaryRows rows = columns[m].columns.rows(count);
+            loops_.exponentials(rows.line, count, rows.exponential);
+            for (std::int64_t i = 0; i < count; ++i) {
+                rows.targets[i] = targets[i];
+                rows.weights[i] = columns[m].sound[i] ? weights[i] : 0.0;
+            }
+            pad(rows.targets, count);
+            pad(rows.weights, count);
+            curve(m).learn(rows, loops_);
         }
-    }
-
-    // What the loops read behind `count` numbers.
-    static void zero_padding(double* numbers, std::int64_t count) noexcept {
-        std::fill(numbers + count, numbers + (count + kCalibrationPadding - 1) / kCalibrationPadding * kCalibrationPadding, 0.0);
     }
 
     void mix_classes(const MemberScores* looks, std::int64_t row, double* mixed, double* work) const noexcept {

@@ -290,14 +290,10 @@ struct ScaleLoops {
     ApplyScales apply;
 };
 
-// The slow functions of a calibration curve (calibrate/curve.hpp), vectorized. Arrays must be padded to a multiple of
-// kCalibrationPadding numbers; the padding is read and written.
+// The loops of a calibration curve (calibrate/state.hpp).
+struct CalibrationLoops;
+// Columns of numbers are filled up to a multiple of this.
 inline constexpr std::int64_t kCalibrationPadding = 8;
-
-struct CalibrationLoops {
-    void (*signals)(const double* scores, const double* variances, std::int64_t count, double* noisy, double* sure);
-    void (*sigmoids)(const double* logits, std::int64_t count, double* p, double* spread);
-};
 
 enum class MergeRule { kBcm, kEv, kKl };
 

@@ -27,7 +27,7 @@ public:
     nb::object state_copy() const { return array_.attr("copy")(); }
 
     // Checks everything before learning anything: a number that is not finite would stay in the sums forever.
-    void learn(const ReadOnly& scores, const Column<double>& variances, const Column<std::int64_t>& labels,
+    void learn(const ReadOnly& scores, const Column<double>& variances, const Column<ClassNumber>& labels,
                const std::optional<Column<double>>& weights) {
         const std::size_t rows = variances.size();
         require(labels.size() == rows, "labels must have one class number per row");
@@ -35,11 +35,7 @@ public:
         for (std::size_t row = 0; weights && row < rows; ++row)
             if (!is_size(weight_of(weights, row))) refuse_row(row, "weight must be finite and >= 0");
         check_looks(scores, variances, weights);
-        const std::int64_t classes = std::max<std::int64_t>(n_scores_, 2);
-        const std::int64_t* const label = labels.data();
-        for (std::size_t row = 0; row < rows; ++row)
-            if (label[row] < 0 || label[row] >= classes)
-                refuse_row(row, "label must be a class number from 0 to " + std::to_string(classes - 1));
+        check_labels(labels, std::max<std::int64_t>(n_scores_, 2));
         const nb::object held = array_;  // learning on, even if another thread replaces the state
         Curve curve = this->curve();
         const std::int64_t width = n_scores_;
@@ -135,36 +131,34 @@ public:
 private:
     // Learns from as many rows at a time as lie between two changes of the curve.
     static void learn_binary(Curve& curve, const double* scores, const Column<double>& variances,
-                             const Column<std::int64_t>& labels, const std::optional<Column<double>>& weights) {
+                             const Column<ClassNumber>& labels, const std::optional<Column<double>>& weights) {
         constexpr std::int64_t kMost = 128;
-        static_assert(kMost % kCalibrationPadding == 0);
-        alignas(64) double score[kMost] = {}, variance[kMost] = {}, noisy[kMost], sure[kMost];
-        double p[kMost], spread[kMost], targets[kMost], weight[kMost];
-        Curve::BinaryLook seen[kMost];
+        const CalibrationLoops& loops = scwlearn::loops().calibration;
+        calibration::BinaryColumns<kMost> columns;
+        alignas(64) double score[kMost], variance[kMost];
         const auto rows = static_cast<std::int64_t>(variances.size());
-        const double* const given_variances = variances.data();
-        const double* const given_weights = weights ? weights->data() : nullptr;
-        const std::int64_t* const given_labels = labels.data();
+        const ClassNumber* const label = labels.data();
+        const auto copy = [](const double* from, std::int64_t count, double* to) {
+            std::copy_n(from, count, to);
+            calibration::pad(to, count);
+        };
         for (std::int64_t first = 0, count = 0; first < rows; first += count) {
             // NaN, in the state of a corrupt file, compares false.
             const double due = curve.rows_until_due();
             count = std::min(rows - first, due > 1.0 ? static_cast<std::int64_t>(std::min<double>(due, kMost)) : 1);
-            for (std::int64_t i = 0; i < count; ++i) {
-                const std::int64_t row = first + i;
-                weight[i] = given_weights == nullptr ? 1.0 : given_weights[row];
-                // Those of a row of weight 0 may be anything.
-                score[i] = weight[i] > 0.0 ? scores[row] : 0.0;
-                variance[i] = weight[i] > 0.0 ? given_variances[row] : 0.0;
-                targets[i] = given_labels[row] == 1 ? 1.0 : 0.0;
-            }
-            loops().calibration.signals(score, variance, count, noisy, sure);
-            for (std::int64_t i = 0; i < count; ++i) {
-                seen[i] = curve.look_at(noisy[i], sure[i]);
-                const auto at_line = calibration::sigmoid(seen[i].line);
-                p[i] = at_line.p;
-                spread[i] = at_line.spread;
-            }
-            curve.learn({count, seen, p, spread, targets, weight});
+            const calibration::BinaryRows block = columns.rows(count);
+            copy(scores + first, count, score);
+            copy(variances.data() + first, count, variance);
+            if (weights)
+                copy(weights->data() + first, count, block.weights);
+            else
+                std::fill_n(block.weights, kMost, 1.0);
+            for (std::int64_t i = 0; i < count; ++i) block.targets[i] = static_cast<double>(label[first + i]);
+            calibration::pad(block.targets, count);
+            loops.look(curve.line(), score, variance, block);
+            for (std::int64_t i = 0; i < count; ++i) block.exponential[i] = std::exp(-std::abs(block.line[i]));
+            calibration::pad(block.exponential, count);
+            curve.learn(block, loops);
         }
     }
 
@@ -174,14 +168,32 @@ private:
     [[noreturn]] static void refuse_row(std::size_t row, const std::string& what) {
         throw nb::value_error(("row " + std::to_string(row) + ": " + what).c_str());
     }
+    static void check_labels(const Column<ClassNumber>& labels, std::int64_t classes) {
+        const ClassNumber* const label = labels.data();
+        const auto last = static_cast<ClassNumber>(classes - 1);
+        // Negative if one of the labels is, or the distance of one from the last class.
+        ClassNumber outside = 0;
+        for (std::size_t row = 0; row < labels.size(); ++row) outside |= label[row] | (last - std::max(label[row], 0));
+        for (std::size_t row = 0; outside < 0; ++row)
+            if (label[row] < 0 || label[row] > last)
+                refuse_row(row, "label must be a class number from 0 to " + std::to_string(last));
+    }
+
     // Whether all scores are finite, and all variances finite and not negative.
     static bool are_finite(const double* scores, const double* variances, std::size_t count) noexcept {
-        double sum = 0.0, least = 0.0;
-        for (std::size_t row = 0; row < count; ++row) {
-            sum += 0.0 * scores[row] + 0.0 * variances[row];
-            least = std::min(least, variances[row]);
-        }
-        return sum == 0.0 && least >= 0.0;
+        // Several sums, because each addition waits for the one before.
+        constexpr std::size_t kSums = 8;
+        double sums[kSums] = {}, least[kSums] = {};
+        const auto take = [&](std::size_t row, std::size_t k) {
+            sums[k] += 0.0 * scores[row] + 0.0 * variances[row];
+            least[k] = std::min(least[k], variances[row]);
+        };
+        std::size_t row = 0;
+        for (; row + kSums <= count; row += kSums)
+            for (std::size_t k = 0; k < kSums; ++k) take(row + k, k);
+        for (; row < count; ++row) take(row, 0);
+        return std::all_of(sums, sums + kSums, [](double sum) { return sum == 0.0; }) &&
+               std::all_of(least, least + kSums, [](double variance) { return variance >= 0.0; });
     }
     static double weight_of(const std::optional<Column<double>>& weights, std::size_t row) {
         return weights ? weights->data()[row] : 1.0;

@@ -449,7 +449,7 @@ class Calibration:
     def shifts(self) -> NDArray[numpy.float64]:
         """The correction of the log-odds at each knot."""
 
-    def learn(self, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
+    def learn(self, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """
         Learn from rows in order, given their scores before the model learned from them. All or nothing.
         """

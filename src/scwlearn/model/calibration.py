@@ -118,8 +118,11 @@ class Calibration(_native.Calibration):
         numbers = np.asarray(labels)
         if numbers.dtype.kind not in "biu":
             raise TypeError(f"labels must be class numbers, got {numbers.dtype}")
+        if numbers.dtype != np.int32:
+            # Those that are out of range stay out of range.
+            numbers = np.clip(numbers.astype(np.int64), -1, np.iinfo(np.int32).max)
         weighed = None if weights is None else _numbers(weights)
-        super().learn(_numbers(scores), _numbers(variances), np.ascontiguousarray(numbers, dtype=np.int64), weighed)
+        super().learn(_numbers(scores), _numbers(variances), np.ascontiguousarray(numbers, dtype=np.int32), weighed)
 
     def probabilities(self, scores: ArrayLike, variances: ArrayLike) -> Array:
         """Return P(+1) of each row (binary), or P of each class for each row.

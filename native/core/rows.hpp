@@ -122,9 +122,9 @@ public:
         return valid;
     }
 
-    // A feature with an index out of range is skipped, or makes the sum NaN.
-    template <bool kRefuse = false, class Term>
-    Look sum(Term term) const noexcept {
+    // A feature with an index out of range is skipped, or makes the sum NaN; before(j) is called before that at position j.
+    template <bool kRefuse = false, class Term, class Before>
+    Look sum(Term term, Before before) const noexcept {
         // Two independent sums, of the features at even and at odd positions, so that neither waits for the other.
         Look even{0.0, 0.0}, odd{0.0, 0.0};
         const auto add = [term](Look& total, std::int64_t i, double x) {
@@ -132,7 +132,8 @@ public:
             total.score += part.score;
             total.variance += part.variance;
         };
-        const auto add_at = [this, add](Look& total, std::int64_t j) {
+        const auto add_at = [this, add, before](Look& total, std::int64_t j) {
+            before(j);
             const std::int64_t i = at_[j];
             if (inside(i))
                 add(total, i, static_cast<double>(x_[j]));
@@ -148,6 +149,10 @@ public:
         Look total{even.score + odd.score, even.variance + odd.variance};
         if (intercept_) add(total, width_, 1.0);
         return total;
+    }
+    template <bool kRefuse = false, class Term>
+    Look sum(Term term) const noexcept {
+        return sum<kRefuse>(term, [](std::int64_t) {});
     }
 
     template <class Action>
@@ -203,11 +208,14 @@ public:
     }
     [[gnu::always_inline]] void fetch(const double* entries, std::int64_t numbers, std::int64_t first,
                                       std::int64_t last) const noexcept {
+        const std::int64_t end = std::min(last, count_);
+        for (std::int64_t j = first; j < end; ++j) fetch_at(entries, numbers, j);
+    }
+    [[gnu::always_inline]] void fetch_at(const double* entries, std::int64_t numbers, std::int64_t j) const noexcept {
+        // Without overflow, wherever an index that has not been checked leads.
         const auto begin = reinterpret_cast<std::uintptr_t>(entries);
         const auto size = static_cast<std::uintptr_t>(numbers) * sizeof(double);
-        const std::int64_t end = std::min(last, count_);
-        for (std::int64_t j = first; j < end; ++j)
-            __builtin_prefetch(reinterpret_cast<const void*>(begin + size * static_cast<std::uintptr_t>(at_[j])));
+        __builtin_prefetch(reinterpret_cast<const void*>(begin + size * static_cast<std::uintptr_t>(at_[j])));
     }
 
 private:
@@ -243,11 +251,6 @@ struct Dense {
     }
 
     bool is_valid(std::int64_t i) const noexcept { return (*this)[i].is_valid(); }
-
-    template <class Term>
-    Look sum(std::int64_t i, Term term) const noexcept {
-        return (*this)[i].sum(term);
-    }
 };
 
 template <class Value, class Index>
@@ -269,16 +272,6 @@ struct Sparse {
 
     SparseRow<Value, Index> empty() const noexcept { return between(0, 0); }
 
-    // The sum over a row that has not been scanned: NaN if its offsets or indices are out of range.
-    template <class Term>
-    Look sum(std::int64_t i, Term term) const noexcept {
-        const Index* offsets = static_cast<const Index*>(rows.offsets);
-        const std::int64_t begin = offsets[i], end = offsets[i + 1];
-        if (begin < 0 || begin > end || end > rows.stored) return {std::numeric_limits<double>::quiet_NaN(), 0.0};
-        return between(begin, end).template sum<true>(term);
-    }
-
-private:
     SparseRow<Value, Index> between(std::int64_t begin, std::int64_t end) const noexcept {
         return {static_cast<const Value*>(rows.values) + begin, static_cast<const Index*>(rows.indices) + begin,
                 end - begin, rows.width, rows.intercept};

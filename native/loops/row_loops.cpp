@@ -96,6 +96,28 @@ struct RowByRow {
     };
 };
 
+// The sum over a row that has not been scanned: NaN if its offsets or indices are out of range.
+template <class Value, class Term>
+Look sum(const Dense<Value>& rows, std::int64_t i, Term term, const double*, std::int64_t) noexcept {
+    return rows[i].sum(term);
+}
+
+// If `entries` is not null, those of later features, of this row or the next, are prefetched; a feature has `numbers` of
+// them.
+template <class Value, class Index, class Term>
+Look sum(const Sparse<Value, Index>& rows, std::int64_t i, Term term, const double* entries, std::int64_t numbers) noexcept {
+    constexpr std::int64_t kFeaturesAhead = 128;
+    const Index* const offsets = static_cast<const Index*>(rows.rows.offsets);
+    const std::int64_t begin = offsets[i], end = offsets[i + 1], stored = rows.rows.stored;
+    if (begin < 0 || begin > end || end > stored) return {std::numeric_limits<double>::quiet_NaN(), 0.0};
+    const auto row = rows.between(begin, end);
+    if (entries == nullptr || end > stored - kFeaturesAhead) return row.template sum<true>(term);
+    const auto fetch = [=](std::int64_t j) __attribute__((always_inline)) {
+        row.fetch_at(entries, numbers, j + kFeaturesAhead);
+    };
+    return row.template sum<true>(term, fetch);
+}
+
 template <class RowSet>
 struct ScoreOver {
     static bool run(const Rows& untyped, const Weights& weights, Scratch&, double* scores) {
@@ -109,10 +131,12 @@ struct ScoreOver {
         const RowSet rows{untyped};
         const double* mean = weights.first;
         const double scale = weights.scale(0);
+        const double* const far = untyped.width > kCachedFeatures ? mean : nullptr;
         // Becomes and stays NaN if a score is not finite.
         double all = 0.0;
         for (std::int64_t i = 0; i < untyped.count; ++i) {
-            const Look look = rows.sum(i, [=](std::int64_t j, double x) { return Look{mean[kStride * j] * x, 0.0}; });
+            const auto term = [=](std::int64_t j, double x) { return Look{mean[kStride * j] * x, 0.0}; };
+            const Look look = sum(rows, i, term, far, kStride);
             scores[i] = look.score * scale;
             all += 0.0 * scores[i];
         }

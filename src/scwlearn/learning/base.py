@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -151,12 +151,16 @@ class BaseLearner(ABC):
         assert record.lines is not None
         return Trace(*record.lines.T)
 
-    def learn_batch(self, batch: LabeledBatch) -> Recorded:
-        """Learn from a batch with class numbers as labels; return scores and variances before learning."""
+    def learn_batch(self, batch: LabeledBatch, follow: Callable[[Recorded, slice], None] | None = None) -> Recorded:
+        """Learn from a batch with class numbers as labels; return scores and variances before learning.
+
+        `follow` may be called with the parts of the batch, one after the other, each after learning from it.
+        """
         self._check_rows(batch.rows)
         batch = batch._replace(labels=self.labels(batch.labels))
         classes = self._classes_after(batch)
         record = self._axis.record(batch.rounds, classes)
+        record.follow = follow
         self._learn_batch(batch, classes, record)
         return record
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,8 @@ class Recorded:
     #: Whether to compute variances if that needs an extra pass, which with a full covariance changes the last
     #: bits of the scores.
     has_variances: bool = True
+    #: Called with each part that has been learned from; again from the first part on if all rows are learned again.
+    follow: Callable[[Recorded, slice], None] | None = None
 
     @classmethod
     def of_trace(cls, rounds: int) -> Recorded:
@@ -57,6 +60,11 @@ class Recorded:
         """Return the record of some of the rows, in the same memory."""
         lines = None if self.lines is None else self.lines[part]
         return Recorded(self.scores[part], self.variances[part], lines, self.has_variances)
+
+    def finish(self, part: slice) -> None:
+        """Report that a part of the rows has been learned from."""
+        if self.follow is not None:
+            self.follow(self, part)
 
     def out(self, part: slice) -> dict[str, Any]:
         """Return the arrays that the native loops write for a part of the rows."""

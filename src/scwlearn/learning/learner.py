@@ -19,6 +19,7 @@ from scwlearn.learning.batch import WORK_OF_A_BLOCK, LabeledBatch, map_blocks, w
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts, new_tally
+from scwlearn.learning.follower import ROWS_OF_A_PART
 from scwlearn.learning.one_at_a_time import NO_HANDLES, STATE_LOCK, OneAtATime
 from scwlearn.learning.placing import Placement, placed_rows
 from scwlearn.learning.settings import Argument, Face, arguments_for, fill_settings, signature
@@ -353,6 +354,9 @@ class Learner(OneAtATime):
         by_row = self.is_binary and not model.covariance.correlated
         checked = rows.is_checked or not by_row
         how: dict[str, Any] = {"at_once": at_once, "threads": self._threads_for(model), "checked": checked}
+        parts = None if safe or model.covariance.correlated else record
+        if parts is not None and parts.follow is not None:
+            block_rows = min(block_rows, ROWS_OF_A_PART)
         blocks = (rows.blocks_in_place if by_row else rows.blocks)(block_rows, batch.places)
         before = None if safe or model is not self.model else model.copy()
         counts = None if safe else tally.copy()
@@ -364,6 +368,8 @@ class Learner(OneAtATime):
                 if not self._axis.learn(rule, native, *inputs, **how):
                     rows.check()
                     raise UnsortedError("X has rows with unsorted indices, or changed while it was learned from")
+                if parts is not None:
+                    parts.finish(slice(block.start, block.start + block.count))
             self.model, self._tally = model, tally
         except BaseException:
             if before is not None:

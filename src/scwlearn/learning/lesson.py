@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows
 from scwlearn.data.weights import nonzero_rows as nonzero_rows
+from scwlearn.learning.batch import LabeledBatch
+from scwlearn.learning.class_axis import Recorded
+from scwlearn.learning.follower import ROWS_OF_A_PART, Follower
 from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
+
+# From here on, a second thread is worth its start.
+_MANY_ROWS = 2 * ROWS_OF_A_PART
 
 #: Dicts of named features.
 Dicts = tuple[dict[Any, Any], ...]
@@ -60,9 +68,7 @@ class Lesson(NamedTuple):
             snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)
         if not isinstance(self.rows, tuple):
             batch = learner.new_batch(self.rows, self.numbers, self.order, self.weights, self._own_weights)
-            batch = batch._replace(calibrate=self.calibrate)
-            before = learner.learn_batch(batch)
-            self._calibrate(snapshot, before.scores, before.variances, batch.numbers_in_order)
+            self._teach_batch(snapshot, batch._replace(calibrate=self.calibrate))
             return
         count, seen = len(self.rows), learner.counts.seen
         places = nonzero_rows(np.arange(count), self.weights)
@@ -80,6 +86,27 @@ class Lesson(NamedTuple):
         if self.weights is self.sample_weights:
             return None
         return np.ones(len(self.rows)) if self.sample_weights is None else self.sample_weights
+
+    def _teach_batch(self, snapshot: Snapshot, batch: LabeledBatch) -> None:
+        """Teach many rows; if there is a second thread, it calibrates what has been learned from."""
+        learner, places = snapshot.learner, batch.numbers_in_order
+        if not self.calibrate or self.observer is not None or batch.rounds < _MANY_ROWS or allowed_threads() == 1:
+            before = learner.learn_batch(batch)
+            self._calibrate(snapshot, before.scores, before.variances, places)
+            return
+        curve = copy(snapshot.calibration)
+
+        def calibrate(record: Recorded, part: slice) -> None:
+            if part.start == 0:
+                # Not for the first time, perhaps.
+                snapshot.calibration.state = curve.state
+            chosen = part if isinstance(places, slice) else places[part]
+            self._calibrate(snapshot, record.scores[part], record.variances[part], chosen)
+
+        with Follower(calibrate) as follower:
+            before = learner.learn_batch(batch, follower.follow)
+        if not follower.has_parts:
+            self._calibrate(snapshot, before.scores, before.variances, places)
 
     def _calibrate(self, snapshot: Snapshot, scores: Array, variances: Array, places: slice | NDArray[np.intp]) -> None:
         """Let the calibration learn from the scores of the rows at these places, unless they overflowed."""

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace scwlearn::SCWLEARN_SET {
@@ -15,7 +17,7 @@ class Team {
 public:
     // `threads` includes the calling thread.
     explicit Team(int threads) {
-        others_.reserve(static_cast<std::size_t>(threads));
+        if (threads > 1) others_.reserve(static_cast<std::size_t>(threads - 1));
         try {
             for (int i = 1; i < threads; ++i) others_.emplace_back([this] { follow(); });
         } catch (const std::system_error&) {
@@ -35,7 +37,11 @@ public:
     // Whether there are no other threads.
     bool is_alone() const noexcept { return others_.empty(); }
 
-    // Calls work(part) for each part from 0 to parts - 1, in this order, on whichever thread is free.
+    // The number of threads, the calling one included.
+    int size() const noexcept { return static_cast<int>(others_.size()) + 1; }
+
+    // Calls work(part) for each part from 0 to parts - 1, in this order, on whichever thread is free. After an exception no
+    // further part begins, and it is thrown once all threads are done.
     template <class Work>
     void share(std::int64_t parts, const Work& work) {
         start(parts, work);
@@ -58,6 +64,10 @@ public:
     void finish() {
         take_parts();
         if (!others_.empty()) wait_while(busy_, [](int busy) { return busy != 0; });
+        if (failed_.test()) {
+            failed_.clear();
+            std::rethrow_exception(std::exchange(error_, nullptr));
+        }
     }
 
 private:
@@ -87,14 +97,21 @@ private:
         }
     }
 
-    void take_parts() {
-        for (std::int64_t part = next_.fetch_add(1); part < parts_; part = next_.fetch_add(1)) call_(work_, part);
+    void take_parts() noexcept {
+        try {
+            for (std::int64_t part = next_.fetch_add(1); part < parts_; part = next_.fetch_add(1)) call_(work_, part);
+        } catch (...) {
+            next_.store(parts_);
+            if (!failed_.test_and_set()) error_ = std::current_exception();
+        }
     }
 
     std::vector<std::thread> others_;
     std::atomic<std::uint64_t> round_{0};
     std::atomic<std::int64_t> next_{0};
     std::atomic<int> busy_{0};
+    std::atomic_flag failed_;
+    std::exception_ptr error_;  // of the first part that failed
     std::int64_t parts_ = 0;
     const void* work_ = nullptr;
     void (*call_)(const void*, std::int64_t) = nullptr;

@@ -1,21 +1,15 @@
 // Grids: many models over the same rows, interleaved in batches, or one by one on several threads.
-#include "python/bindings.hpp"
-
 #include <algorithm>
 #include <atomic>
-#include <new>
 
-// core/team.hpp, compiled for any processor.
-#define SCWLEARN_SET binding
-#include "core/team.hpp"
+#include "python/bindings.hpp"
+#include "python/team.hpp"
 
 using namespace nanobind::literals;
 
 namespace scwlearn {
 
 namespace {
-
-using binding::Team;
 
 using HeldRules = std::vector<HeldRule>;
 using HeldModels = std::vector<HeldModel>;
@@ -182,7 +176,6 @@ void learn_each(const HeldRules& rules, const HeldModels& models, const Array& v
     const auto count = static_cast<std::int64_t>(models.size());
     const int workers = team_of(threads, models.size());
     std::vector<Counts> counts(models.size());
-    std::atomic<bool> out_of_memory{false};
     {
         const nb::gil_scoped_release release_gil;
         const Loop learn = loop_for(form, true, rows.kind);
@@ -191,19 +184,14 @@ void learn_each(const HeldRules& rules, const HeldModels& models, const Array& v
         team.share(workers, [&](std::int64_t) {
             Scratch scratch;
             Task own = task;
-            try {
-                for (std::int64_t i = next++; i < count; i = next++) {
-                    const Scratch::Frame frame(scratch);
-                    own.memory = models[i].memory(&scratch);
-                    own.rule = rules[i].rule();
-                    counts[i] = learn(own);
-                }
-            } catch (const std::bad_alloc&) {
-                out_of_memory = true;
+            for (std::int64_t i = next++; i < count; i = next++) {
+                const Scratch::Frame frame(scratch);
+                own.memory = models[i].memory(&scratch);
+                own.rule = rules[i].rule();
+                counts[i] = learn(own);
             }
         });
     }
-    if (out_of_memory) throw std::bad_alloc();
     for (std::int64_t i = 0; i < count; ++i) models[i].count(rows.count, counts[i]);
 }
 

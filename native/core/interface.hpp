@@ -109,7 +109,8 @@ struct Task {
     Rule rule;
     const double* weights = nullptr;  // sample weights, optional
     std::int64_t block = 1;           // rows that a full covariance processes together
-    int threads = 1;                  // upper bound
+    int threads = 1;                  // upper bound, for the linear algebra of a full covariance
+    int jobs = 1;                     // upper bound, for classes that learn without each other; the rule must be compiled
     bool entries_in_cache = false;    // the entries of the rows are in the cache: they need not be prefetched
     bool checked = true;              // the rows have been scanned; otherwise a loop over single rows checks each of them
     // Binary models.

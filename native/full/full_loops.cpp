@@ -32,7 +32,7 @@ Counts learn_with(const Task& task) {
 }
 
 Counts learn_classes(const Task& task) {
-    if (task.form.scheme == kOneVersusRest) return learn_with<RestBlocks>(task);
+    if (task.form.scheme == kOneVersusRest) return RestBlocks(task).learn();
     return task.form.shared ? learn_with<SharedBlocks>(task) : learn_with<JointBlocks>(task);
 }
 

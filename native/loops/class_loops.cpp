@@ -1,6 +1,7 @@
 // The loops over rows of several classes with an identity or diagonal covariance. Compiled once per instruction set, as
 // loops/row_loops.cpp is.
 #include "loops/lanes.hpp"
+#include "loops/rest_lanes.hpp"
 
 namespace scwlearn::SCWLEARN_SET {
 
@@ -77,111 +78,6 @@ private:
     Lags lags_;
 };
 
-// One model per class, which learns its class against all others: one class per lane.
-template <template <class> class FeatureStep, bool kNorm>
-class RestRound {
-public:
-    explicit RestRound(const Task& task)
-        : task_(task),
-          classes_(task),
-          lanes_(task.memory.lanes),
-          scores_(task.memory.scratch->take(lanes_)),
-          averages_(task.memory.scratch->take(lanes_)),
-          lags_(task.memory, feature_stride(task.form, lanes_)),
-          gained_(task.memory.scratch->take(lanes_)),
-          terms_(task.memory.scratch->take(LaneTerms::kTerms * lanes_), lanes_),
-          steps_(task.memory.scratch->take<Step>(lanes_)) {}
-
-    void learn(std::int64_t i, const ReadRow& row) {
-        const std::int64_t y = classes_.label(i);
-        const std::int64_t count = std::max(classes_.known, y + 1);
-        look(row, count);
-        AverageState* const state = task_.memory.average_state;
-        const double* const predicted = state != nullptr && state->average_is_better() ? averages_ : scores_;
-        classes_.write(i, predicted, [this](std::int64_t top) { return terms_.v()[top]; });
-        if (y < 0) return;
-        counts.mistakes += !classes_.predicts(y, predicted);
-        if (state != nullptr)
-            state->count(!classes_.predicts(y, scores_), !classes_.predicts(y, averages_), classes_.weight(i));
-        classes_.known = count;
-        bool any = false;
-        for (std::int64_t r = 0; r < count; ++r) any |= ask(r, r == y ? 1.0 : -1.0, classes_.weight(i));
-        if (any) move(row, count, y);
-        counts.updates += any;
-    }
-
-    Counts counts;
-
-private:
-    static constexpr bool kVariances = FeatureStep<double>::kVariances;
-
-    Model model_of(std::int64_t lane) const noexcept {
-        const Memory& memory = task_.memory;
-        const std::int64_t stride = feature_stride(task_.form, lanes_);
-        return Model(memory.of_class(lane, lane, lane), {memory.entries + lane, stride, memory.size},
-                     {memory.entries + lanes_ + lane, stride, memory.size});
-    }
-
-    void look(const ReadRow& row, std::int64_t count) const noexcept {
-        sum_lanes<kVariances>(row, task_.memory.entries, lanes_, count, scores_, terms_.v());
-        if constexpr (!kVariances) std::fill(terms_.v(), terms_.v() + count, squared_length(row));
-        if (lags_.exist()) lags_.sum(row, count, averages_);
-        for (std::int64_t r = 0; r < count; ++r) {
-            const Model model = model_of(r);
-            scores_[r] *= model.scalars->mean_scale;
-            if (lags_.exist()) averages_[r] = scores_[r] - averages_[r] * model.lag_scale();
-            terms_.v()[r] *= variance_scale<FeatureStep>(model);
-        }
-    }
-
-    // Nothing moves before all classes have been asked: a rule that is a Python function may raise.
-    bool ask(std::int64_t lane, double sign, double weight) {
-        Model model = model_of(lane);
-        Counts uncounted;
-        const Look look{scores_[lane], terms_.v()[lane]};
-        steps_[lane] = SCWLEARN_SET::ask(task_.rule, sign, weight, look, look.score, model, uncounted);
-        terms_.moves()[lane] = moves(steps_[lane]);
-        return moves(steps_[lane]);
-    }
-
-    void move(const ReadRow& row, std::int64_t count, std::int64_t y) noexcept {
-        each_that_moves(count, [&](std::int64_t lane, Model& model) {
-            model.shrink_mean(steps_[lane].shrink);
-            const double sign = lane == y ? 1.0 : -1.0;
-            terms_.set(lane, terms_of<FeatureStep>(model, steps_[lane], sign, terms_.v()[lane]), model.lag_rate());
-        });
-        const double* const moved = terms_.moves();
-        for (std::int64_t lane = 0; lane < count; lane += kLaneWidth)
-            if (std::any_of(moved + lane, moved + lane + kLaneWidth, [](double m) { return m != 0.0; })) {
-                const auto gained = move_lanes<FeatureStep, Lanes, kNorm>(row, task_.memory.entries, lanes_, terms_, lane,
-                                                                          lags_.exist() ? &lags_ : nullptr);
-                if constexpr (kNorm) store(gained_ + lane, gained);
-            }
-        each_that_moves(count, [&](std::int64_t lane, Model& model) {
-            if constexpr (kNorm) model.gain_norm2(gained_[lane]);
-            if constexpr (kVariances) model.grow_spread(steps_[lane].grow);
-        });
-    }
-
-    template <class Action>
-    void each_that_moves(std::int64_t count, Action action) const noexcept {
-        for (std::int64_t lane = 0; lane < count; ++lane)
-            if (terms_.moves()[lane] != 0.0) {
-                Model model = model_of(lane);
-                action(lane, model);
-            }
-    }
-
-    const Task& task_;
-    Classes classes_;
-    std::int64_t lanes_;
-    double *scores_, *averages_;
-    Lags lags_;
-    double* gained_;
-    LaneTerms terms_;
-    Step* steps_;
-};
-
 // All classes as one model.
 Model joint_model(const Task& task) noexcept {
     const Memory& memory = task.memory;
@@ -255,23 +151,9 @@ Counts learn_jointly(const Task& task) {
 }
 
 template <template <class> class FeatureStep, bool kNorm>
-Counts learn_each_class(const Task& task) {
-    RestRound<FeatureStep, kNorm> round(task);
-    const Memory& memory = task.memory;
-    const std::int64_t stride = feature_stride(task.form, memory.lanes);
-    ReadAhead rows(task.rows, memory.entries, stride, memory.scratch->take<Feature>(2 * memory.size));
-    for (std::int64_t i = 0; i < task.rows.count; ++i) {
-        const ReadRow row = rows[i];
-        rows.prefetch(0, stride);
-        round.learn(i, row);
-    }
-    return round.counts;
-}
-
-template <template <class> class FeatureStep, bool kNorm>
 Counts learn_with(const Task& task) {
     constexpr bool kVariances = FeatureStep<double>::kVariances;
-    if (task.form.scheme == kOneVersusRest) return learn_each_class<FeatureStep, kNorm>(task);
+    if (task.form.scheme == kOneVersusRest) return RestClasses<FeatureStep, kNorm>(task).learn();
     return task.form.shared && kVariances ? learn_jointly<FeatureStep, kVariances, kNorm>(task)
                                           : learn_jointly<FeatureStep, false, kNorm>(task);
 }

@@ -126,6 +126,7 @@ struct Given {
     std::int64_t block;
     int threads;
     const std::optional<Numbers>&trace, &scores, &variances;
+    int jobs = 1;
 };
 
 // The state of a scale: its lines, and the list of dense features.

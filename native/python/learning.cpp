@@ -122,9 +122,12 @@ Task checked_task(const HeldRule& rule, const ModelForm& form, const Memory& mem
                   const Given& given) {
     require(given.block >= 1 && given.block <= kLargestBlock, "block must be from 1 to 4096");
     require(given.threads >= 1 && given.threads <= kMostThreads, "threads must be from 1 to 256");
+    require(given.jobs >= 1 && given.jobs <= kMostThreads, "jobs must be from 1 to 256");
+    require(given.jobs == 1 || rule.is_compiled(), "a rule of your own needs one thread");
     Task task{rows, memory, form, rule.rule()};
     task.block = given.block;
     task.threads = given.threads;
+    task.jobs = given.jobs;
     if (given.weights) {
         require(length(*given.weights) == rows.count, "weights must have one weight per row");
         task.weights = given.weights->data();
@@ -183,11 +186,12 @@ bool learn_rows(const HeldRule& rule, const HeldModel& model, const Array& value
                 const std::optional<Array>& offsets, std::int64_t width, bool intercept, const Labels& labels,
                 const std::optional<ReadOnly>& weights, std::int64_t block, int threads,
                 const std::optional<Numbers>& trace, const std::optional<Numbers>& scores,
-                const std::optional<Numbers>& variances, const std::optional<Column<std::int64_t>>& order, bool checked) {
+                const std::optional<Numbers>& variances, const std::optional<Column<std::int64_t>>& order, bool checked,
+                int jobs) {
     Rows rows = rows_of(values, indices, offsets, width, intercept);
     if (order) set_order(rows, *order);
     require(model.size == rows.size(), "the model has another number of features than the rows");
-    const Given given{labels, weights, block, threads, trace, scores, variances};
+    const Given given{labels, weights, block, threads, trace, scores, variances, jobs};
     Scratch scratch;
     Task task = checked_task(rule, model.form, model.memory(&scratch), rows, given);
     require(checked || (model.is_binary() && model.form.kind != kFull), "the rows must have been scanned");
@@ -255,12 +259,12 @@ void bind_learning(nb::module_& module) {
     module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
                "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "block"_a, "threads"_a,
                "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),
-               "variances"_a.none().noconvert() = nb::none(), "order"_a.none() = nb::none(), "checked"_a = true,
+               "variances"_a.none().noconvert() = nb::none(), "order"_a.none() = nb::none(), "checked"_a = true, "jobs"_a = 1,
                "Learn from all rows, or from those with the numbers in `order`, in that order, and add rows, mistakes and "
                "updates to the tally. Before each row, `scores` gets its score or those of all classes, `variances` the "
                "variance of the largest; of a binary model, `trace` gets score, variance, alpha and precision. Rows that "
                "were not scanned (`checked`) are checked one by one, unless Sigma is full or there are several classes. "
-               "Returns False if it stopped at an invalid row.");
+               "One versus rest, classes learn on up to `jobs` threads. Returns False if it stopped at an invalid row.");
     module.def("score_rows", &score_rows, "covariance"_a, "shared"_a, "lanes"_a, "classes"_a, "entries"_a, "scalars"_a,
                "average"_a.none(), "values"_a, "indices"_a.none(), "offsets"_a.none(), "width"_a, "intercept"_a,
                "scores"_a.noconvert(),

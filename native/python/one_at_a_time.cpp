@@ -166,7 +166,7 @@ public:
     void learn_rows(const Array& values, const std::optional<Array>& indices, const std::optional<Array>& offsets,
                     std::int64_t width, const Labels& labels, const std::optional<ReadOnly>& weights,
                     const std::optional<ReadOnly>& own_weights, bool calibrate, const std::vector<std::int64_t>& blocks,
-                    int threads, const Numbers& mixed) {
+                    int threads, int jobs, const Numbers& mixed) {
         const Rows rows = rows_of(values, indices, offsets, width, model_.intercept());
         require(width == model_.width(), "the rows must have the width of the model");
         model_.check_type(labels);
@@ -174,12 +174,14 @@ public:
         for (const auto* given : {&weights, &own_weights})
             require(!*given || length(**given) == rows.count, "weights must have one weight per row");
         model_.check_blocks(blocks);
-        require(threads >= 1 && threads <= kMostThreads, "threads must be from 1 to 256");
+        for (const int count : {threads, jobs})
+            require(count >= 1 && count <= kMostThreads, "threads and jobs must be from 1 to 256");
         require(length(mixed) == rows.count * model_.n_scores(), "mixed must have one score per row and class");
         const auto numbers = [](const std::optional<ReadOnly>& given) { return given ? given->data() : nullptr; };
         const ReentrancyGuard guard(learning_);
         const nb::gil_scoped_release release_gil;
-        model_.learn_rows({rows, labels, numbers(weights), numbers(own_weights), calibrate, blocks, threads, mixed.data()});
+        model_.learn_rows(
+            {rows, labels, numbers(weights), numbers(own_weights), calibrate, blocks, threads, jobs, mixed.data()});
     }
 
     nb::object owner() const { return owner_; }
@@ -332,9 +334,10 @@ void bind_one_at_a_time(nb::module_& module) {
                      "mixture: NDArray, tally: NDArray) -> None"))
         .def("learn_rows", &OneByOne<ReadyCommittee>::learn_rows, "values"_a, "indices"_a.none(), "offsets"_a.none(),
              "width"_a, "labels"_a, "weights"_a.none(), "own_weights"_a.none(), "calibrate"_a, "blocks"_a, "threads"_a,
-             "mixed"_a.noconvert(),
+             "jobs"_a, "mixed"_a.noconvert(),
              "Learn from the rows of a scanned batch in order; member m takes blocks[m] rows at a time. Write the mixed "
-             "scores of each row from before it was learned. `own_weights` are the sample weights without class weights.");
+             "scores of each row from before it was learned. `own_weights` are the sample weights without class weights. "
+             "`jobs` threads scale, learn and mix side by side; each member has `threads` threads of its own.");
 }
 
 }  // namespace scwlearn

@@ -8,6 +8,7 @@
 #include "python/ready_model.hpp"
 #include "python/row_scales.hpp"
 #include "python/row_slice.hpp"
+#include "python/team.hpp"
 
 namespace scwlearn {
 
@@ -62,7 +63,7 @@ public:
         scales_.apply(row, scaled_);
         fill_unknown(count);
         for (std::size_t m = 0; m < members_.size(); ++m)
-            members_[m].look(seen_by(m, row), looks_of(m), count, variances_[m]);
+            members_[m].look(seen_by(m, row, scaled_), looks_of(m), count, variances_[m]);
         mixing().mix(looks().data(), 1, mixed_.data(), work_.data());
         std::copy(mixed_.data(), mixed_.data() + count, scores);
     }
@@ -79,7 +80,7 @@ public:
         const std::int64_t after = scores_after(y);
         fill_unknown(after);
         for (std::size_t m = 0; m < members_.size(); ++m)
-            members_[m].learn(seen_by(m, row), y, w, looks_of(m), after, &variances_[m]);
+            members_[m].learn(seen_by(m, row, scaled_), y, w, looks_of(m), after, &variances_[m]);
         const std::int64_t number = class_number(y);
         mixing().learn(looks().data(), 1, [number](std::int64_t) { return number; }, [own](std::int64_t) { return own; },
                        mixed_.data(), work_.data());
@@ -96,7 +97,8 @@ public:
         const double *weights, *own_weights;  // with and without those of the classes; null for 1
         bool calibrate;                       // or only mix
         const std::vector<std::int64_t>& blocks;  // rows that each member learns from together
-        int threads;
+        int threads;  // of the linear algebra of a member
+        int jobs;     // threads that scale, learn and mix side by side
         double* mixed;  // n_scores() numbers per row: the mixed scores before it was learned from
     };
 
@@ -108,16 +110,37 @@ public:
             require(block >= 1 && block <= kLargestBlock, "blocks must be from 1 to 4096 rows");
     }
 
-    // Learns from scanned rows with checked labels in turn. A few rows at a time go through all members, so that they and
-    // their scaled values stay in the cache. Needs no GIL.
+    // Learns from scanned rows with checked labels in turn. A few rows at a time, a slice, go through all members, so that
+    // they and their scaled values stay in the cache. Threads take bundles of slices: one is scaled while each member learns
+    // from the one before, and the one before that is mixed. The slices are always the same, since the last bits of a full
+    // covariance depend on them. Needs no GIL.
     void learn_rows(const Lesson& lesson) {
         std::int64_t together = 1;
         for (const std::int64_t block : lesson.blocks) together = std::lcm(together, block);
-        const std::int64_t stored = slice_.take(lesson.rows, 0, lesson.rows.count).stored;
-        const std::int64_t of_a_row = stored / std::max<std::int64_t>(1, lesson.rows.count) + 1;
+        const std::int64_t rows = lesson.rows.count, stored = RowSlice().take(lesson.rows, 0, rows).stored;
+        const std::int64_t of_a_row = stored / std::max<std::int64_t>(1, rows) + 1;
         const std::int64_t fitting = std::max(kBlocksAtOnce, kValuesAtOnce / of_a_row / together) * together;
-        for (std::int64_t first = 0; first < lesson.rows.count; first += fitting)
-            learn_part(lesson, first, std::min(fitting, lesson.rows.count - first));
+        const std::int64_t slices = (rows + fitting - 1) / fitting;
+        const auto members = static_cast<std::int64_t>(members_.size());
+        Team team(static_cast<int>(std::min<std::int64_t>(lesson.jobs, members + 2)));
+        const std::int64_t most = std::min(kValuesOfBundle / (fitting * of_a_row), slices / kFewestBundles);
+        const std::int64_t bundle = team.is_alone() ? 1 : std::max<std::int64_t>(most, 1);
+        const std::int64_t ahead = team.is_alone() ? 0 : 1;
+        slices_.resize(std::max(slices_.size(), static_cast<std::size_t>((2 * ahead + 1) * bundle)));
+        for (std::int64_t step = 0; step < (slices + bundle - 1) / bundle + 2 * ahead; ++step)
+            team.share(members + 2, [&](std::int64_t part) {
+                const std::int64_t behind = part == 0 ? 0 : part <= members ? ahead : 2 * ahead;
+                const std::int64_t first = (step - behind) * bundle, end = std::min(first + bundle, slices);
+                for (std::int64_t number = std::max<std::int64_t>(first, 0); number < end; ++number) {
+                    Slice& slice = slices_[static_cast<std::size_t>(number) % slices_.size()];
+                    if (part == 0)
+                        scale(lesson, number * fitting, std::min(fitting, rows - number * fitting), slice);
+                    else if (part <= members)
+                        learn_slice(lesson, slice, static_cast<std::size_t>(part - 1));
+                    else
+                        mix(lesson, slice);
+                }
+            });
     }
 
 private:
@@ -127,6 +150,20 @@ private:
     // About as many values as fit the first-level cache with the lines of their features.
     static constexpr std::int64_t kValuesAtOnce = 1 << 9;
     static constexpr std::int64_t kBlocksAtOnce = 4;
+    // Enough that threads hardly ever wait for each other, and few enough for the cache next to a core.
+    static constexpr std::int64_t kValuesOfBundle = 1 << 13;
+    // The first and the last two bundles do not keep all threads busy.
+    static constexpr std::int64_t kFewestBundles = 16;
+
+    // Rows on their way: first they are scaled, then all members learn from them, then what they said is mixed.
+    struct Slice {
+        RowSlice cut;
+        std::int64_t first = 0;
+        Rows rows{};
+        ScaledBatch scaled;
+        // Of each member: looks at the rows, and their variances.
+        std::vector<std::vector<double>> traces, variances;
+    };
 
     static std::vector<Kind> kinds_of(const std::vector<std::string>& names) {
         std::vector<Kind> kinds;
@@ -140,24 +177,32 @@ private:
         return all;
     }
 
-    void learn_part(const Lesson& lesson, std::int64_t first, std::int64_t count) {
-        const Rows rows = slice_.take(lesson.rows, first, count);
-        scales_.learn(rows, scaled_, false);
-        const std::int64_t line = is_binary() ? kTraceWidth : n_scores_;
-        traces_.resize(members_.size());
-        member_variances_.resize(members_.size());
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            traces_[m].resize(static_cast<std::size_t>(count * line));
-            member_variances_[m].resize(static_cast<std::size_t>(count));
-            const double* const weights = lesson.weights == nullptr ? nullptr : lesson.weights + first;
-            members_[m].learn_rows(seen_by(m, rows), lesson.labels, first, weights, lesson.blocks[m], lesson.threads,
-                                   traces_[m].data(), line, member_variances_[m].data());
-        }
+    // Numbers that a member says about a row.
+    std::int64_t line() const noexcept { return is_binary() ? kTraceWidth : n_scores_; }
+
+    void scale(const Lesson& lesson, std::int64_t first, std::int64_t count, Slice& slice) {
+        slice.first = first;
+        slice.rows = slice.cut.take(lesson.rows, first, count);
+        scales_.learn(slice.rows, slice.scaled, false);
+        slice.traces.resize(members_.size());
+        slice.variances.resize(members_.size());
+        for (std::vector<double>& trace : slice.traces) trace.resize(static_cast<std::size_t>(count * line()));
+        for (std::vector<double>& variances : slice.variances) variances.resize(static_cast<std::size_t>(count));
+    }
+
+    void learn_slice(const Lesson& lesson, Slice& slice, std::size_t m) {
+        const double* const weights = lesson.weights == nullptr ? nullptr : lesson.weights + slice.first;
+        members_[m].learn_rows(seen_by(m, slice.rows, slice.scaled), lesson.labels, slice.first, weights, lesson.blocks[m],
+                               lesson.threads, slice.traces[m].data(), line(), slice.variances[m].data());
+    }
+
+    void mix(const Lesson& lesson, const Slice& slice) {
+        const std::int64_t first = slice.first, count = slice.rows.count;
         Looks looks;
         for (std::size_t m = 0; m < members_.size(); ++m) {
-            const double* const trace = traces_[m].data();
-            looks[m] = is_binary() ? calibration::MemberScores{trace, line, trace + 1, line}
-                                   : calibration::MemberScores{trace, line, member_variances_[m].data(), 1};
+            const double* const trace = slice.traces[m].data();
+            looks[m] = is_binary() ? calibration::MemberScores{trace, line(), trace + 1, line()}
+                                   : calibration::MemberScores{trace, line(), slice.variances[m].data(), 1};
         }
         double* const mixed = lesson.mixed + first * n_scores_;
         const auto number = [this, &lesson, first](std::int64_t i) {
@@ -180,8 +225,8 @@ private:
     calibration::Mixing mixing() const noexcept {
         return {mixture_.data(), static_cast<std::int64_t>(members_.size()), n_scores_, loops().calibration};
     }
-    const Rows& seen_by(std::size_t m, const Rows& rows) const noexcept {
-        return kinds_[m] ? scaled_.rows[*kinds_[m]] : rows;
+    const Rows& seen_by(std::size_t m, const Rows& rows, const ScaledBatch& scaled) const noexcept {
+        return kinds_[m] ? scaled.rows[*kinds_[m]] : rows;
     }
     double* looks_of(std::size_t m) noexcept { return looks_.data() + static_cast<std::int64_t>(m) * n_scores_; }
     Looks looks() noexcept {
@@ -211,9 +256,8 @@ private:
     Numbers mixture_;
     Tally tally_;
     std::int64_t n_scores_ = 1;
-    ScaledBatch scaled_;
-    RowSlice slice_;
-    std::vector<std::vector<double>> traces_, member_variances_;  // of each member: looks at the rows, and their variances
+    ScaledBatch scaled_;  // a single row
+    std::vector<Slice> slices_;
     std::array<double, calibration::kMostMembers> variances_{};
     std::vector<double> looks_, mixed_, work_;
 };

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from threading import Lock, local
 from typing import Any
 
@@ -95,6 +96,30 @@ def _blas(has_scipy: bool) -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
+
+
+def job_threads(n_jobs: Any) -> int:
+    """Return the number of threads that scikit-learn's `n_jobs` stands for.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        The number of threads; None for 1, -1 for all that are allowed, -2 for all but one, and so on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no integer, and for 0.
+    """
+    if n_jobs is None:
+        return 1
+    allowed = "None, a number of threads, or negative: -1 for all cores, -2 for all but one"
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+        raise TypeError(f"n_jobs must be {allowed}; got {n_jobs!r}")
+    count = int(n_jobs)
+    if count == 0:
+        raise ValueError(f"n_jobs must be {allowed}; got 0")
+    return min(MOST_THREADS, max(1, count if count > 0 else allowed_threads() + 1 + count))
 
 
 def processors() -> int:

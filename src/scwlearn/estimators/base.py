@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from scwlearn._util.checks import check_bool, check_int
+from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import count_labels, given_classes, label_kind
 from scwlearn.data.rows import Rows
 from scwlearn.data.weights import check_weights
@@ -72,6 +73,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """
         with _rollback(self):
             epochs = check_int("n_epochs", self.n_epochs)
+            jobs = self._jobs
             rows, labels = self._examples(X, y, reset=True)
             weights = check_weights(sample_weight, len(rows), name="sample_weight")
             classifier = self._start(rows).with_costs(self._costs)
@@ -81,7 +83,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             orders = self._orders(len(rows))
             for epoch in range(epochs):
                 calibrate = not epoch or not classifier.learns_by_heart(len(rows))
-                classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate)
+                classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate, jobs=jobs)
             self._classifier = classifier
         classifier.warn(stacklevel=2)
         return self
@@ -114,6 +116,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """
         with _rollback(self):
             first = not self.__sklearn_is_fitted__()
+            jobs = self._jobs
             rows, labels = self._examples(X, y, reset=first)
             weights = check_weights(sample_weight, len(rows), name="sample_weight")
             classifier = (self._start(rows) if first else self._continue()).with_costs(self._costs)
@@ -122,7 +125,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
                 classifier.classes.check_kind(labels)
                 rows.check()
                 classifier.add_classes(named)
-            classifier.learn(rows, labels, weights=weights)
+            classifier.learn(rows, labels, weights=weights, jobs=jobs)
             self._classifier = classifier
         classifier.warn(stacklevel=2)
         return self
@@ -296,6 +299,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     def _costs(self) -> Any:
         # The constructor of a subclass may not take them.
         return getattr(self, "costs", None)
+
+    @property
+    def _jobs(self) -> int:
+        # Kernel estimators have no such setting.
+        return job_threads(getattr(self, "n_jobs", None))
 
     def _orders(self, count: int) -> Iterator[NDArray[np.intp] | None]:
         """Yield the order of the rows in each pass of `fit`; None for that of the rows."""

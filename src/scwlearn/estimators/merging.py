@@ -14,8 +14,8 @@ from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.gaussians import check_same
 from scwlearn.learning.merging.models import Method, titled
 
-# The seed of `fit` is not part of the model.
-_NOT_COMPARED = "random_state"
+# The seed of `fit` and the number of its threads are not part of the model.
+_NOT_COMPARED = ("random_state", "n_jobs")
 
 
 @merged.register(LinearClassifier)
@@ -41,7 +41,7 @@ def _check_alike(first: OnlineClassifier, model: OnlineClassifier, title: str) -
     names = "models[0]", title
     wanted = model.get_params(deep=False)
     for parameter, value in first.get_params(deep=False).items():
-        if parameter != _NOT_COMPARED:
+        if parameter not in _NOT_COMPARED:
             check_same(parameter, value, wanted[parameter], *names)
     check_same("n_features_in_", first.n_features_in_, model.n_features_in_, *names)
     one, other = _feature_names(first), _feature_names(model)

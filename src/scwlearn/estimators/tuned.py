@@ -34,6 +34,9 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         The values to try for each parameter of the classifier; None for the paper's grid of its algorithm.
     random_state : int, RandomState or None, default=None
         Random seed for shuffling, the same for all cells; None for that of `estimator`.
+    n_jobs : int or None, default=-1
+        Number of threads on which the cells learn, all from the same examples in memory; None for 1, -1 for all cores,
+        -2 for all but one. The result is the same to the last bit.
 
     Attributes
     ----------
@@ -75,10 +78,12 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         *,
         param_grid: Mapping[str, Sequence[Any]] | None = None,
         random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = -1,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Tune the classifier and train it with the best parameters.
@@ -113,7 +118,8 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         rows.check()
         training_classes(labels, weights)
         makers = [partial(clone(base).set_params(**cell)._new_classifier, rows) for cell in cells]
-        counts = count_each(makers, rows, labels, order=next(base._orders(len(rows))), weights=weights)
+        order = next(base._orders(len(rows)))
+        counts = count_each(makers, rows, labels, order=order, weights=weights, n_jobs=self.n_jobs)
         mistakes = [each.mistakes for each in counts]
         best = min(nearest_first(cells, base.get_params()), key=mistakes.__getitem__)
         fitted = clone(base).set_params(**cells[best]).fit(X, y, sample_weight)

@@ -147,7 +147,7 @@ class SavedModel:
         assert isinstance(config.rule, Rule)
         known = {**config.settings, **fit_settings, "class_weight": classifier.class_weights.given}
         known["costs"] = None if classifier.costs is None else classifier.costs.given
-        values = [(s, known.get(s.name, s.default)) for s in settings_for(face, config.rule)]
+        values = [(s, known.get(s.name, s.default)) for s in settings_for(face, config.rule) if s.of_model]
         saved = cls("estimator", config.rule.estimator, classifier, notes=dict(notes or {}))
         saved.settings = config.parameters | {s.name_in(face): value for s, value in values}
         saved.fixed_settings = {s.name_in(face): value for s, value in values if not s.mutable}
@@ -277,5 +277,6 @@ def _rule_of(saved: SavedModel) -> tuple[Rule, Face]:
 
 def _given(model: Any, face: Face, rule: Rule) -> dict[str, Any]:
     # Features are saved with the classifier.
-    own = [argument.name for argument in arguments_for(face, rule) if argument is not FEATURES]
+    left_out = {FEATURES.name, *(s.name_in(face) for s in settings_for(face, rule) if not s.of_model)}
+    own = [argument.name for argument in arguments_for(face, rule) if argument.name not in left_out]
     return {name: getattr(model, name) for name in own}

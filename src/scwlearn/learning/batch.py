@@ -19,6 +19,9 @@ Array = NDArray[np.float64]
 #: at once.
 WORK_OF_A_BLOCK = 1e9
 
+#: Starting threads takes as long as about this many multiplications.
+WORK_FOR_THREADS = 1e6
+
 # This many values are enough to see which features are rare.
 _VALUES_COUNTED = 2**20
 
@@ -37,6 +40,8 @@ class LabeledBatch(NamedTuple):
     sample_weights: Array | None = None
     #: Whether probabilities are learned from these rows.
     calibrate: bool = True
+    #: Threads for what does not depend on each other: the classes of one versus rest, or the members of a committee.
+    jobs: int = 1
 
     @classmethod
     def create(
@@ -91,7 +96,7 @@ class LabeledBatch(NamedTuple):
         rows = self.rows.slice(chosen.start, chosen.stop) if self.places is None else self.rows.take(places)
         weights = None if self.weights is None else self.weights[places]
         own = None if self.sample_weights is None else self.sample_weights[places]
-        return LabeledBatch(rows, self.labels[places], weights, None, None, own, self.calibrate)
+        return LabeledBatch(rows, self.labels[places], weights, None, None, own, self.calibrate, self.jobs)
 
     def sorted(self) -> LabeledBatch:
         """Return the batch with its labels and weights in learning order, for rows that are in that order."""

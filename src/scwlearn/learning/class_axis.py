@@ -130,12 +130,13 @@ class ClassAxis(ABC):
         *,
         at_once: int,
         threads: int,
+        jobs: int,
         checked: bool,
     ) -> bool:
         """Learn from a block of rows; return False if it was not checked, and a row is not valid."""
         rows = block.values, block.indices, block.offsets, block.width, config.intercept
         out: dict[str, Any] = {} if record is None else record.out(slice(block.start, block.start + block.count))
-        how = {"order": block.order, "checked": checked, **out}
+        how = {"order": block.order, "checked": checked, "jobs": jobs, **out}
         return learn_rows(rule, native, *rows, labels, weights, at_once, threads, **how)
 
     def one_by_one(

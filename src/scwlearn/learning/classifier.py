@@ -145,6 +145,7 @@ class Classifier(ClassifyOne):
         weights: ArrayLike | None = None,
         observer: Observer | None = None,
         calibrate: bool = True,
+        jobs: int = 1,
     ) -> Counts:
         """Learn from each row in turn. All or nothing.
 
@@ -162,6 +163,8 @@ class Classifier(ClassifyOne):
             Called with the scores before learning, once the rows have been learned from.
         calibrate : bool
             Whether the probabilities learn, too; see `learns_by_heart`.
+        jobs : int
+            The number of threads for classes or members that learn without each other.
 
         Returns
         -------
@@ -177,7 +180,7 @@ class Classifier(ClassifyOne):
                 rows, y = rows.take(places), y[places]
                 checked, places = None if checked is None else checked[places], None
             rows = tuple(rows.dicts())
-        return self._learn(rows, y, places, checked, observer, calibrate=calibrate)
+        return self._learn(rows, y, places, checked, observer, calibrate=calibrate, jobs=jobs)
 
     def learns_by_heart(self, examples: int) -> bool:
         """Return whether there are more features than this number of examples.
@@ -207,6 +210,7 @@ class Classifier(ClassifyOne):
         observer: Observer | None,
         *,
         calibrate: bool = True,
+        jobs: int = 1,
     ) -> Counts:
         places = self._rows_of_weight(y, order, sample_weights)
         found = self.classes.find(y[places])
@@ -217,7 +221,7 @@ class Classifier(ClassifyOne):
             by_class = _spread(by_class, places, len(rows))
             weights = by_class if weights is None else check_weights(by_class * weights, len(rows))
         before = self.counts
-        lesson = Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate)
+        lesson = Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate, jobs)
         if self.is_binary and len(classes) > 2:
             self.snapshot = self._learn_third_class(lesson, classes, places)
         elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import Model, ModelBatches, learn_each
 from scwlearn._util.memory import ensure_memory
-from scwlearn._util.threads import allowed_threads
+from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import Block, Rows, as_rows, row_numbers
 from scwlearn.learning.batch import WORK_OF_A_BLOCK
@@ -47,6 +47,7 @@ def learn_grid(
     *,
     order: ArrayLike | None = None,
     progress: Progress | None = None,
+    n_jobs: int | None = -1,
     **settings: Any,
 ) -> list[Learner]:
     """Train a learner for each cell of a grid of parameters, as if each had learned by itself.
@@ -61,6 +62,9 @@ def learn_grid(
         As for `Learner.learn`.
     progress : function, optional
         Called now and then with the rows done and the rows in total, each counted once per learner.
+    n_jobs : int or None
+        The number of threads, all of which read the same rows; None for 1, -1 for all cores, -2 for all but one. The
+        learners are the same to the last bit.
     **settings
         Settings and parameters that all learners have in common.
 
@@ -79,7 +83,7 @@ def learn_grid(
     [1000, 1000, 1000]
     """
     learners = [Learner(rule, **(settings | dict(cell))) for cell in cells]
-    learn_together(learners, x, y, order=order, progress=progress)
+    learn_together(learners, x, y, order=order, progress=progress, n_jobs=n_jobs)
     return learners
 
 
@@ -91,13 +95,14 @@ def count_grid(
     *,
     order: ArrayLike | None = None,
     progress: Progress | None = None,
+    n_jobs: int | None = -1,
     **settings: Any,
 ) -> list[Counts]:
     """Return the counts of the learners of `learn_grid`, without keeping the learners, which saves their memory.
 
     Parameters
     ----------
-    rule, cells, x, y, order, progress, **settings
+    rule, cells, x, y, order, progress, n_jobs, **settings
         As for `learn_grid`.
 
     Returns
@@ -115,7 +120,7 @@ def count_grid(
     [1000, 1000, 1000]
     """
     learners = [Learner(rule, **(settings | dict(cell))) for cell in cells]
-    return count_together(learners, x, y, order=order, progress=progress)
+    return count_together(learners, x, y, order=order, progress=progress, n_jobs=n_jobs)
 
 
 def count_together(
@@ -125,9 +130,10 @@ def count_together(
     *,
     order: ArrayLike | None = None,
     progress: Progress | None = None,
+    n_jobs: int | None = -1,
 ) -> list[Counts]:
     """Return the counts that `learn_together` would return, and leave the learners as they are."""
-    return [run.counts for run in _run_all(learners, x, y, order, progress, keep=False)]
+    return [run.counts for run in _run_all(learners, x, y, order, progress, keep=False, threads=job_threads(n_jobs))]
 
 
 def learn_together(
@@ -137,6 +143,7 @@ def learn_together(
     *,
     order: ArrayLike | None = None,
     progress: Progress | None = None,
+    n_jobs: int | None = -1,
 ) -> list[Counts]:
     """Let each learner learn from each row in turn, as by its own `learn`.
 
@@ -148,7 +155,7 @@ def learn_together(
         Binary learners. They may differ in everything but the number of features, and may have learned before.
     x, y, order
         As for `Learner.learn`.
-    progress : function, optional
+    progress, n_jobs
         As for `learn_grid`.
 
     Returns
@@ -166,7 +173,7 @@ def learn_together(
     >>> [counts.seen for counts in learn_together(learners, X, y)]
     [1000, 1000]
     """
-    runs = _run_all(learners, x, y, order, progress, keep=True)
+    runs = _run_all(learners, x, y, order, progress, keep=True, threads=job_threads(n_jobs))
     counts = [run.counts for run in runs]
     before = [(run.learner.model, run.learner._tally, run.learner.running_scale) for run in runs]
     try:
@@ -205,6 +212,7 @@ class _Batch:
     labels: NDArray[np.int8]
     places: NDArray[np.intp] | None
     report: Callable[[int], None]
+    threads: int
 
     @property
     def stored(self) -> float:
@@ -217,7 +225,14 @@ class _Batch:
 
 
 def _run_all(
-    learners: Sequence[Learner], x: Any, y: ArrayLike, order: ArrayLike | None, progress: Progress | None, *, keep: bool
+    learners: Sequence[Learner],
+    x: Any,
+    y: ArrayLike,
+    order: ArrayLike | None,
+    progress: Progress | None,
+    *,
+    keep: bool,
+    threads: int,
 ) -> list[_Run]:
     rows = as_rows(x)
     labels = check_signs(y, len(rows))
@@ -231,7 +246,7 @@ def _run_all(
         if progress is not None:
             progress(done, total)
 
-    batch = _Batch(rows, labels, places, report)
+    batch = _Batch(rows, labels, places, report, threads)
     _learn_in_python([run for run in runs if run.learner.config.compiled is None], batch, keep)
     for group, scaled in _by_scale([run for run in runs if run.learner.config.compiled], batch):
         _learn_alike(group, scaled, keep)
@@ -276,7 +291,7 @@ def _learn_alike(runs: list[_Run], batch: _Batch, keep: bool) -> None:
         alone = uses_norm or averages or group[0].model.covariance.correlated
         learn = _interleaved if pays and not alone else _one_by_one
         if learn is _one_by_one:
-            at_once = max(at_once, allowed_threads())
+            at_once = max(at_once, batch.threads)
         for first in range(0, len(group), at_once):
             learn(group[first : first + at_once], batch, keep)
 
@@ -308,7 +323,7 @@ def _prior(learner: Learner, rows: Rows, priors: _Priors) -> Gaussian:
 
 def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     """Learn with models that keep at most one variance per feature, side by side in registers."""
-    threads, start = allowed_threads(), runs[0].model
+    threads, start = batch.threads, runs[0].model
     rules = [run.learner.config.native_rule for run in runs]
     intercept = runs[0].learner.config.intercept
     together = ModelBatches(rules, [run.native() for run in runs], intercept, threads)
@@ -325,7 +340,7 @@ def _interleaved(runs: list[_Run], batch: _Batch, keep: bool) -> None:
 
 def _one_by_one(runs: list[_Run], batch: _Batch, keep: bool) -> None:
     """Learn with each model in its own loop, as many at a time as there are threads."""
-    threads = allowed_threads()
+    threads = batch.threads
     models = [run.model.copy() for run in runs]
     rules = [run.learner.config.native_rule for run in runs]
     natives = [run.native(model) for model, run in zip(models, runs, strict=True)]

@@ -15,7 +15,7 @@ from scwlearn._util.checks import check_int
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.rows import Rows, UnsortedError, as_rows
-from scwlearn.learning.batch import WORK_OF_A_BLOCK, LabeledBatch, map_blocks, with_constant
+from scwlearn.learning.batch import WORK_FOR_THREADS, WORK_OF_A_BLOCK, LabeledBatch, map_blocks, with_constant
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts, new_tally
@@ -342,9 +342,10 @@ class Learner(OneAtATime):
         # would take longer than learning.
         safe = self.model is not None and self.config.compiled and len(rows) <= block_rows
         safe = safe and len(rows) * work < 8 * model.memory.size
-        if safe or at_once > 1 or self.config.compiled is None:
-            # Check all rows first: blocks of rows that are learned together must be full, and a user's function must
-            # never be called twice for a row.
+        jobs = batch.jobs if self.config.compiled and len(rows) * work > WORK_FOR_THREADS else 1
+        if safe or at_once > 1 or jobs > 1 or self.config.compiled is None:
+            # Check all rows first: blocks of rows that are learned together must be full, threads should start only
+            # once, and a user's function must never be called twice for a row.
             rows.check()
         if safe:
             # There is only one call of the loop, which Ctrl-C cannot interrupt.
@@ -352,8 +353,8 @@ class Learner(OneAtATime):
         rule, native = self.config.native_rule, model.native(tally, **self.config.native)
         # Loops over single rows check each row before they learn from it.
         by_row = self.is_binary and not model.covariance.correlated
-        checked = rows.is_checked or not by_row
-        how: dict[str, Any] = {"at_once": at_once, "threads": self._threads_for(model), "checked": checked}
+        how: dict[str, Any] = {"at_once": at_once, "threads": self._threads_for(model), "jobs": jobs}
+        how["checked"] = rows.is_checked or not by_row
         parts = None if safe or model.covariance.correlated else record
         if parts is not None and parts.follow is not None:
             block_rows = min(block_rows, ROWS_OF_A_PART)

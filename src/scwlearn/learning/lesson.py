@@ -54,6 +54,7 @@ class Lesson(NamedTuple):
     sample_weights: Array | None
     observer: Observer | None
     calibrate: bool
+    jobs: int = 1
 
     def part(self, places: NDArray[np.intp]) -> Lesson:
         """Return the lesson with weight 0 for all rows but these."""
@@ -68,7 +69,7 @@ class Lesson(NamedTuple):
             snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)
         if not isinstance(self.rows, tuple):
             batch = learner.new_batch(self.rows, self.numbers, self.order, self.weights, self._own_weights)
-            self._teach_batch(snapshot, batch._replace(calibrate=self.calibrate))
+            self._teach_batch(snapshot, batch._replace(calibrate=self.calibrate, jobs=self.jobs))
             return
         count, seen = len(self.rows), learner.counts.seen
         places = nonzero_rows(np.arange(count), self.weights)

@@ -68,6 +68,8 @@ class Setting(NamedTuple):
     none_means: Callable[[Rule | OwnRule], Any] | None = None
     #: Whether it may change between two calls of `partial_fit`.
     mutable: bool = False
+    #: Whether model files contain it.
+    of_model: bool = True
     #: Whether it acts in the native loops: the native model takes it, by the same name.
     native: bool = False
     #: Returns how it conflicts with the rule or with other settings, or None.

@@ -100,12 +100,7 @@ SETTINGS = (
     ),
     Setting("degree", None, 3, "Degree of the poly kernel.", Face.KERNEL_ESTIMATOR, annotated="float"),
     Setting(
-        "coef0",
-        None,
-        1.0,
-        "Constant term of the poly and sigmoid kernels.",
-        Face.KERNEL_ESTIMATOR,
-        annotated="float",
+        "coef0", None, 1.0, "Constant term of the poly and sigmoid kernels.", Face.KERNEL_ESTIMATOR, annotated="float"
     ),
     Setting(
         "budget",
@@ -321,6 +316,18 @@ SETTINGS = (
         ESTIMATORS,
         mutable=True,
         annotated="int | RandomState | None",
+    ),
+    Setting(
+        "n_jobs",
+        None,
+        None,
+        'Number of threads on which the classes of multi_class="ovr", or the members of a committee, learn side by '
+        "side; None for 1, -1 for all cores, -2 for all but one. The model is the same to the last bit. No effect on "
+        "other models.",
+        Face.ESTIMATOR,
+        mutable=True,
+        of_model=False,
+        annotated="int | None",
     ),
 )
 

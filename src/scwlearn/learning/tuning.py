@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._util.threads import allowed_threads
+from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import as_labels
 from scwlearn.data.rows import Rows, as_rows
 from scwlearn.data.weights import check_weights
@@ -100,6 +100,7 @@ def count_each(
     order: ArrayLike | None = None,
     weights: NDArray[np.float64] | None = None,
     progress: Progress | None = None,
+    n_jobs: int | None = -1,
 ) -> list[Counts]:
     """Train new classifiers in one pass over the same rows, and return the counts of each without keeping them.
 
@@ -114,12 +115,15 @@ def count_each(
         As for `Classifier.learn`. All classes take part from the start.
     progress : callable, optional
         Called now and then with the number of rows done and in total, each counted once for each classifier.
+    n_jobs : int or None
+        As for `learn_grid`.
     """
     classes = np.unique(labels if weights is None else labels[weights != 0])
     first = makers[0]()
     if len(classes) <= 2 and weights is None and first.class_weights.given is None and type(first.learner) is Learner:
         signs = np.where(labels == classes[-1], 1, -1) if len(classes) == 2 else np.full(len(labels), -1)
-        return count_together([make().learner for make in makers], rows, signs, order=order, progress=progress)
+        learners = [make().learner for make in makers]
+        return count_together(learners, rows, signs, order=order, progress=progress, n_jobs=n_jobs)
 
     def run(make: Callable[[], Classifier]) -> Counts:
         classifier = make()
@@ -127,7 +131,7 @@ def count_each(
         return classifier.learn(rows, labels, order=order, weights=weights)
 
     found = []
-    with ThreadPoolExecutor(allowed_threads()) as pool:
+    with ThreadPoolExecutor(job_threads(n_jobs)) as pool:
         for counts in pool.map(run, makers):
             found.append(counts)
             if progress is not None:
@@ -143,6 +147,7 @@ def tune(
     order: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     progress: Progress | None = None,
+    n_jobs: int | None = -1,
     **settings: Any,
 ) -> dict[str, float]:
     """Find the parameters with the fewest mistakes in one pass over the rows.
@@ -161,6 +166,8 @@ def tune(
         The weight of each row.
     progress : callable, optional
         Called now and then with the number of rows done and in total, each counted once for each cell.
+    n_jobs : int or None
+        The number of threads; None for 1, -1 for all cores, -2 for all but one. The result is the same.
     **settings
         Settings of a `Learner`, and `class_weight`. Their defaults are those of the estimators: with an intercept.
 
@@ -194,6 +201,7 @@ def tune(
     if len(labels) != len(rows):
         raise ValueError(f"y must hold {len(rows)} labels, one for each row, got {len(labels)}")
     checked = check_weights(weights, len(rows))
-    counts = count_each([maker(cell) for cell in cells], rows, labels, order=order, weights=checked, progress=progress)
+    makers = [maker(cell) for cell in cells]
+    counts = count_each(makers, rows, labels, order=order, weights=checked, progress=progress, n_jobs=n_jobs)
     order_of_ties = nearest_first(cells, {p.name: p.default for p in declared.parameters})
     return cells[min(order_of_ties, key=lambda place: counts[place].mistakes)]

@@ -16,10 +16,10 @@ from scwlearn._native import CommitteeByOne
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn.data.rows import Rows
 from scwlearn.learning.base import BaseLearner
-from scwlearn.learning.batch import WORK_OF_A_BLOCK, LabeledBatch
+from scwlearn.learning.batch import WORK_FOR_THREADS, WORK_OF_A_BLOCK, LabeledBatch
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.committee.config import CommitteeConfig
-from scwlearn.learning.committee.models import Models, SharedLines, gains_from_shared_lines
+from scwlearn.learning.committee.models import Models, SharedLines, gains_from_shared_lines, shares_lines
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import new_tally
 from scwlearn.learning.learner import Learner
@@ -214,7 +214,7 @@ class Committee(Learner):
         assert isinstance(batch.rows, Rows)
         rows, learners = batch.rows, [self._member(number) for number in range(len(self.config.member_configs))]
         self._widen_mixture(classes)
-        memories = self._memories_for(learners, rows)
+        memories = self._memories_for(learners, rows) if batch.jobs == 1 else {}
         gaussians = tuple(learner._model_for(rows, classes, memories.get(n)) for n, learner in enumerate(learners))
         scales = self._scales_for(rows.width)
         # Updated in place, like the models: other learners may share it.
@@ -223,7 +223,10 @@ class Committee(Learner):
         pairs = [*zip(learners, gaussians, strict=True)]
         together = [learner._rows_together(gaussian, rows) for learner, gaussian in pairs]
         work = sum(learner._work_of_a_row(gaussian, rows, classes) for learner, gaussian in pairs)
-        threads = max(learner._threads_for(gaussian) for learner, gaussian in pairs)
+        # Threads that write to the same cache lines would wait for each other.
+        alone = len(rows) * work < WORK_FOR_THREADS or any(map(shares_lines, gaussians))
+        jobs = 1 if alone else batch.jobs
+        threads = max(1, max(learner._threads_for(gaussian) for learner, gaussian in pairs) // jobs)
         shared = math.lcm(*together)
         own = batch.weights if batch.sample_weights is None else batch.sample_weights
         mixture_classes = () if self.is_binary else (self.mixture.n_scores,)
@@ -242,6 +245,7 @@ class Committee(Learner):
                 batch.calibrate,
                 together,
                 threads,
+                jobs,
                 mixed,
             )
             if record is not None:

@@ -88,3 +88,8 @@ class SharedLines:
 def gains_from_shared_lines(form: str, size: int) -> bool:
     """Return whether a binary model of this form gains from sharing cache lines; a small one is in the cache anyway."""
     return size > CACHED_FEATURES and form != "full"
+
+
+def shares_lines(gaussian: Gaussian) -> bool:
+    """Return whether a model shares its cache lines with others."""
+    return gaussian.memory.ndim == 2 and gaussian.memory.strides[0] == 8 * SHARED_STRIDE > 8 * gaussian.memory.shape[1]

@@ -10,7 +10,7 @@ import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from scwlearn._native import MOST_THREADS
-from scwlearn._util.threads import allowed_threads, one_blas_thread, one_thread
+from scwlearn._util.threads import allowed_threads, job_threads, one_blas_thread, one_thread
 
 
 def test_the_limits_of_threadpoolctl_hold():
@@ -96,3 +96,10 @@ def test_a_task_beside_others_has_one_thread_and_leaves_theirs():
         assert allowed_threads() == 1
         assert pool.submit(allowed_threads).result() == before
     assert allowed_threads() == before
+
+
+def test_the_number_of_jobs_means_what_it_means_in_scikit_learn():
+    cores = allowed_threads()
+    assert [job_threads(n) for n in (None, 1, 3, -1, -2, -999)] == [1, 1, 3, cores, max(1, cores - 1), 1]
+    with one_thread():
+        assert job_threads(-1) == 1

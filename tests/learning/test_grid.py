@@ -64,17 +64,11 @@ def separately(learners, x, y, **how):
     return [state(c) for c in copies], [c.learn(x, y, **how) for c in copies], [state(c) for c in copies]
 
 
-def assert_as_separate(learners, x, y, **how):
+def assert_as_separate(learners, x, y, n_jobs=-1, **how):
     before, counts, after = separately(learners, x, y, **how)
     assert [state(learner) for learner in learners] == before
-    assert learn_together(learners, x, y, **how) == counts
+    assert learn_together(learners, x, y, n_jobs=n_jobs, **how) == counts
     assert [state(learner) for learner in learners] == after
-
-
-@pytest.fixture
-def threads(monkeypatch):
-    """A function that sets how many threads may be used."""
-    return lambda count: monkeypatch.setattr(many, "allowed_threads", lambda: count)
 
 
 every_rule = pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.name)
@@ -101,12 +95,11 @@ def test_a_grid_equals_separate_learners(rule, covariance, kind):
 
 @pytest.mark.parametrize("covariance", COVARIANCE_NAMES)
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_every_instruction_set_and_thread_count_gives_the_same_bits(instruction_set, threads, covariance, make):
+def test_every_instruction_set_and_thread_count_gives_the_same_bits(instruction_set, covariance, make):
     x, y = examples()
     cells = cells_of("scw1", 45)
-    for count in (1, 2, 3):
-        threads(count)
-        assert_as_separate([Learner("scw1", covariance=covariance, **cell) for cell in cells], make(x), y)
+    for jobs in (1, 2, 3):
+        assert_as_separate([Learner("scw1", covariance=covariance, **cell) for cell in cells], make(x), y, n_jobs=jobs)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 81])
@@ -181,14 +174,14 @@ def test_values_near_the_limits(scale):
             assert_as_separate([Learner(rule, covariance=covariance, **c) for c in cells_of(rule)], scale * x, y)
 
 
-def test_small_groups_and_short_blocks_change_nothing(monkeypatch, threads):
-    threads(2)
+def test_small_groups_and_short_blocks_change_nothing(monkeypatch):
     x, y = examples()
     monkeypatch.setattr(many, "WORK_OF_A_BLOCK", 20000.0)
     for at_once in (8 * 2 * FEATURES, 5 * 8 * 2 * FEATURES):
         monkeypatch.setattr(many, "_BYTES_AT_ONCE", at_once)
         for covariance in ("identity", "diagonal"):
-            assert_as_separate([Learner(covariance=covariance, **cell) for cell in cells_of("scw1", 14)], x, y)
+            learners = [Learner(covariance=covariance, **cell) for cell in cells_of("scw1", 14)]
+            assert_as_separate(learners, x, y, n_jobs=2)
 
 
 def test_progress_counts_each_row_once_per_learner(monkeypatch):

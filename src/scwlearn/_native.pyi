@@ -91,17 +91,22 @@ class Model:
     The arrays of a model, which the loops update in place; binary if lanes is 1.
     """
 
-    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, average: tuple[Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]] | None = None, variance_floor: float = 0.0, rivals: str = 'max') -> None: ...
+    def __init__(self, covariance: str, joint: bool, shared: bool, size: int, lanes: int, entries: Annotated[NDArray[numpy.float64], dict(device='cpu')], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], known: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], tally: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], initial_variance: float, average: tuple[Annotated[NDArray[numpy.float64], dict(device='cpu')], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]] | None = None, variance_floor: float = 0.0, rivals: str = 'max') -> None: ...
 
 def full_stride(size: int) -> int:
     """Return the distance between the vectors of a full covariance."""
+
+def full_precisions(factors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray, dict(shape=(None,), order='C')]:
+    """
+    Return the diagonal of (U D U')^-1 by place; `factors` has D and the columns of U.
+    """
 
 def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, block: int, threads: int, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, checked: bool = True, jobs: int = 1) -> bool:
     """
     Learn from all rows, or from those with the numbers in `order`, in that order, and add rows, mistakes and updates to the tally. Before each row, `scores` gets its score or those of all classes, `variances` the variance of the largest; of a binary model, `trace` gets score, variance, alpha and precision. Rows that were not scanned (`checked`) are checked one by one, unless Sigma is full or there are several classes. One versus rest, classes learn on up to `jobs` threads. Returns False if it stopped at an invalid row.
     """
 
-def score_rows(covariance: str, shared: bool, lanes: int, classes: int, entries: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], average: tuple[Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]] | None, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> bool:
+def score_rows(covariance: str, shared: bool, lanes: int, classes: int, entries: Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], scalars: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], average: tuple[Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]] | None, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> bool:
     """
     Compute the scores of each row and class, of mu or of its average; return whether all are finite. With several classes, the batch must have been scanned.
     """
@@ -444,7 +449,7 @@ class Calibration:
     def shifts(self) -> NDArray[numpy.float64]:
         """The correction of the log-odds at each knot."""
 
-    def learn(self, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
+    def learn(self, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """
         Learn from rows in order, given their scores before the model learned from them. All or nothing.
         """

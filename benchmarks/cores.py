@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -84,13 +85,17 @@ def in_turns(ways: dict[str, Callable[[], Any]], repeats: int) -> tuple[dict[str
     return {name: min(taken) for name, taken in times.items()}, results
 
 
+def fit(new: Callable[[], Any], x: Any, y: Any) -> Any:
+    """Return a new model, fitted."""
+    return new().fit(x, y)
+
+
 def threads_table(names: list[str], directory: Path, jobs: int, repeats: int) -> None:
     """Print the time of models with one thread and with several."""
-    one_vs_rest = {"multi_class": "ovr"}
     models: dict[str, Callable[..., Any]] = {
         "`AutoClassifier()`": AutoClassifier,
-        "`SCW1`, ovr, diagonal": lambda **how: SCW1(covariance="diagonal", **one_vs_rest, **how),
-        "`SCW1`, ovr, full": lambda **how: SCW1(covariance="full", **one_vs_rest, **how),
+        "`SCW1`, ovr, diagonal": lambda **how: SCW1(covariance="diagonal", multi_class="ovr", **how),
+        "`SCW1`, ovr, full": lambda **how: SCW1(covariance="full", multi_class="ovr", **how),
     }
     print(f"\n| model | set | rows | classes | 1 thread | {jobs} threads | speed-up |\n|---|---|--:|--:|--:|--:|--:|")
     for name in names:
@@ -101,8 +106,8 @@ def threads_table(names: list[str], directory: Path, jobs: int, repeats: int) ->
                 continue
             rows = min(len(data.y), 1000 if "full" in title and data.x.shape[1] > 500 else MOST_ROWS)
             x, y = data.x[:rows], data.y[:rows]
-            ways = {
-                str(n): lambda n=n, x=x, y=y, model=model: model(random_state=0, n_jobs=n).fit(x, y) for n in (1, jobs)
+            ways: dict[str, Callable[[], Any]] = {
+                str(n): partial(fit, partial(model, random_state=0, n_jobs=n), x, y) for n in (1, jobs)
             }
             taken, _ = in_turns(ways, repeats)
             one, several = taken["1"], taken[str(jobs)]

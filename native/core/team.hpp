@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,8 +19,8 @@ public:
         if (threads > 1) others_.reserve(static_cast<std::size_t>(threads - 1));
         try {
             for (int i = 1; i < threads; ++i) others_.emplace_back([this] { follow(); });
-        } catch (const std::system_error&) {
-            // The system allows no more threads: continue with those that exist.
+        } catch (const std::exception&) {
+            // The system has no more threads, or no memory for one: continue with those that exist.
         }
     }
 

@@ -23,9 +23,16 @@ void check_alike(const HeldRules& rules, const HeldModels& models) {
     require(!models.empty() && rules.size() == models.size(), "there must be one rule per model");
     for (const HeldRule& rule : rules) require(rule.is_compiled(), "only compiled rules can learn in a batch");
     for (const HeldModel& model : models)
-        require(model.is_binary() && model.form.layout == kPacked && model.form.kind == models[0].form.kind &&
-                    model.size == models[0].size,
-                "the models must be binary, of one kind and size");
+        require(model.is_binary() && model.form.layout == models[0].form.layout &&
+                    model.form.kind == models[0].form.kind && model.size == models[0].size,
+                "the models must be binary, of one kind, layout and size");
+}
+
+// The same for models whose entries are to be interleaved.
+void check_packed(const HeldRules& rules, const HeldModels& models) {
+    check_alike(rules, models);
+    require(models[0].form.kind != kFull, "models with a full covariance cannot learn in a batch");
+    require(models[0].form.layout == kPacked, "models that share memory with others cannot learn in a batch");
 }
 
 // Models that learn together, in memory of their own: the arrays that they started from are only read.
@@ -34,8 +41,7 @@ public:
     ModelBatches(HeldRules rules, HeldModels models, bool intercept, int threads)
         : rules_(std::move(rules)), models_(std::move(models)), intercept_(intercept), threads_(threads) {
         require(threads >= 1, "threads must be at least 1");
-        check_alike(rules_, models_);
-        require(kind() != kFull, "models with a full covariance cannot learn in a batch");
+        check_packed(rules_, models_);
         for (const HeldModel& model : models_) require(!model.average, "averaged models cannot learn in a batch");
         for (const HeldRule& rule : rules_) asked_.push_back(rule.rule());
         for (const Rule& rule : asked_) require(!rule.uses_norm,
@@ -63,7 +69,7 @@ public:
     }
 
     void write(const HeldModels& to) {
-        check_alike(rules_, to);
+        check_packed(rules_, to);
         require(to[0].form.kind == kind() && to[0].size == size(),
                 "the models must have the kind and size that they started with");
         nb::gil_scoped_release release_gil;

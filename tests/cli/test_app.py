@@ -165,10 +165,10 @@ def test_a_closed_pipe_is_silent():
 def test_all_output_is_written_and_exit_functions_run_before_the_process_ends(arguments, code):
     program = f"""
 import atexit, sys
-from scwlearn.cli import main
+from scwlearn.cli import console
 atexit.register(print, "the", "end")
 sys.argv = ["scwlearn", *{arguments}]
-main()
+console()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == code
@@ -180,10 +180,24 @@ main()
 def test_a_thread_that_still_works_is_awaited():
     program = """
 import sys, threading
-from scwlearn.cli import main
+from scwlearn.cli import console
 threading.Thread(target=lambda: (threading.main_thread().join(), print("the end"))).start()
 sys.argv = ["scwlearn", "--version"]
-main()
+console()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("the end\n")
+
+
+def test_main_returns_to_a_program_that_calls_it():
+    program = """
+import sys
+from scwlearn.cli import main
+sys.argv = ["scwlearn", "--version"]
+try:
+    main()
+finally:
+    print("the end")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("the end\n")

@@ -33,7 +33,7 @@ def test_the_samples_are_unchanged():
 
 
 #: Settings added since the samples were saved, with the values that they load as.
-ADDED_SINCE = {"costs": None, "average": False}
+ADDED_SINCE = {"costs": None, "average": False, "n_jobs": None}
 
 
 def outputs(model):

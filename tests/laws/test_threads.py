@@ -1,7 +1,6 @@
 """The number of threads changes no bit of any model."""
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -34,7 +33,7 @@ def draw(seed, rows, features, classes):
 def learned(learner, x, y, weights, jobs):
     """Let a learner learn on some threads; return all that it knows and says."""
     batch = learner.new_batch(as_rows(x), y.astype(np.int32), None, weights)
-    record = learner.learn_batch(replace(batch, jobs=jobs))
+    record = learner.learn_batch(batch._replace(jobs=jobs))
     return state(learner), learner.counts, record.scores.tobytes(), record.variances.tobytes()
 
 

@@ -1,5 +1,7 @@
 """A second thread that calibrates behind the learner: the same bits as one thread, and all or nothing."""
 
+from threading import Thread
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -79,6 +81,36 @@ def test_an_invalid_row_leaves_the_curve_as_it_was():
     with pytest.raises(ValueError, match="contains NaN"):
         model.partial_fit(bad, y)
     np.testing.assert_array_equal(state_of(model), before)
+
+
+def test_an_error_in_a_later_part_leaves_the_curve_as_it_was(monkeypatch):
+    learn_in_parts(monkeypatch, 2)
+    x, y = make_synthetic(ROWS)
+    classifier = fit(x, y)._classifier
+    before, learn, calls = classifier.calibration.state.copy(), lesson.Lesson._calibrate, []
+
+    def fail_later(self, snapshot, scores, *rest):
+        calls.append(len(scores))
+        if len(calls) > 1:
+            raise MemoryError
+        learn(self, snapshot, scores, *rest)
+
+    monkeypatch.setattr(lesson.Lesson, "_calibrate", fail_later)
+    with pytest.raises(MemoryError):
+        classifier.learn(x, y)
+    np.testing.assert_array_equal(classifier.calibration.state, before)
+
+
+def test_without_a_thread_the_curve_learns_after_the_batch(monkeypatch):
+    x, y = make_synthetic(ROWS)
+    expected = state_of(fit(x, y, random_state=0))
+    learn_in_parts(monkeypatch, 2)
+
+    def fail(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Thread, "start", fail)
+    np.testing.assert_array_equal(state_of(fit(x, y, random_state=0)), expected)
 
 
 def test_an_error_of_the_thread_is_raised_when_it_ends():

@@ -10,6 +10,8 @@ from scipy import sparse
 import scwlearn.model.gaussian
 from scwlearn import PA1, Learner, StreamClassifier, merge
 from scwlearn.files import load, save
+from scwlearn.learning.tuning import tune
+from scwlearn.model.covariance import is_sound
 from scwlearn.rules import all_rules
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("instruction_set")]
@@ -144,3 +146,16 @@ def test_streams_of_dicts_give_the_same_bits(monkeypatch):
 
     one, other = in_both_layouts(monkeypatch, results)
     assert one == other
+
+
+def test_grids_find_the_same_parameters(monkeypatch):
+    one, other = in_both_layouts(monkeypatch, lambda: tune("pa1", X, Y))
+    assert one == other
+
+
+def test_only_pairs_may_begin_inside_a_cache_line():
+    room = np.zeros(64 + 2 * 100)
+    first = int(-room.ctypes.data % 64 // 8) + 2
+    memory = room[first : first + 200].reshape(100, 2)
+    assert not is_sound(memory)
+    assert is_sound(memory[:, 1:])

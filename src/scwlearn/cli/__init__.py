@@ -18,9 +18,24 @@ _GC_THRESHOLD = 500_000
 
 def main() -> None:
     """Run the command line and exit."""
+    sys.exit(_run())
+
+
+def console() -> None:
+    """Run the command line as a process of its own, and end it."""
+    code = _run()
+    # Python collects garbage several times as it exits, which takes as long as the imports of a command.
+    gc.freeze()
+    if threading.active_count() == 1:
+        _end(code)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command line; return the exit code."""
     if not (find_spec("click") and find_spec("rich")):
         print('scwlearn: the command line needs click and rich: pip install "scwlearn[cli]"', file=sys.stderr)
-        sys.exit(1)
+        return 1
     gc.set_threshold(_GC_THRESHOLD)
     # Idle threads of NumPy's OpenBLAS spin for a while, and would slow down those that read and learn.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
@@ -31,15 +46,10 @@ def main() -> None:
     try:
         from scwlearn.cli.app import run
 
-        code = run()
+        return run()
     except KeyboardInterrupt:
         # During the import, before `run` could report it.
-        code = 130
-    # Python collects garbage several times as it exits, which takes as long as the imports of a command.
-    gc.freeze()
-    if threading.active_count() == 1:
-        _end(code)
-    sys.exit(code)
+        return 130
 
 
 def _end(code: int) -> None:

@@ -21,7 +21,7 @@ from scwlearn.files.learner import (
     encode_rule,
 )
 from scwlearn.learning.classifier import Classifier
-from scwlearn.learning.settings import FEATURES, Face, arguments_for, settings_for
+from scwlearn.learning.settings import FEATURES, Argument, Face, arguments_for, settings_for
 from scwlearn.rules import AUTO, Rule, all_rules
 
 #: A scikit-learn estimator, a `StreamClassifier`, a class of `scwlearn.river`, or a learner itself.
@@ -240,7 +240,7 @@ def _complete(saved: SavedModel) -> None:
     required: list[str] = []
     if saved.kind in ("estimator", "river"):
         rule, face = _rule_of(saved)
-        settings = {argument.name: argument.default for argument in arguments_for(face, rule)}
+        settings = {argument.name: argument.default for argument in _saved_arguments(face, rule)}
         required = [parameter.name for parameter in rule.parameters]
         if saved.attributes:
             fixed = {s.name_in(face): s.default_in(face, rule) for s in settings_for(face, rule) if not s.mutable}
@@ -277,6 +277,11 @@ def _rule_of(saved: SavedModel) -> tuple[Rule, Face]:
 
 def _given(model: Any, face: Face, rule: Rule) -> dict[str, Any]:
     # Features are saved with the classifier.
-    left_out = {FEATURES.name, *(s.name_in(face) for s in settings_for(face, rule) if not s.of_model)}
-    own = [argument.name for argument in arguments_for(face, rule) if argument.name not in left_out]
+    own = [argument.name for argument in _saved_arguments(face, rule) if argument is not FEATURES]
     return {name: getattr(model, name) for name in own}
+
+
+def _saved_arguments(face: Face, rule: Rule) -> list[Argument]:
+    """Return the arguments of a class that a model file contains."""
+    left_out = {setting.name_in(face) for setting in settings_for(face, rule) if not setting.of_model}
+    return [argument for argument in arguments_for(face, rule) if argument.name not in left_out]

@@ -16,7 +16,7 @@ ROWS_OF_A_PART = 2**14
 class Follower:
     """Calls a function for each part of a batch once it has been learned from, in a thread of its own.
 
-    The thread starts with the first part, and ends with the `with` block.
+    The thread starts with the first part, and ends with the `with` block. If it cannot be started, nothing is called.
     """
 
     def __init__(self, work: Callable[[Recorded, slice], None]) -> None:
@@ -27,14 +27,19 @@ class Follower:
 
     def follow(self, record: Recorded, part: slice) -> None:
         """Let the thread work on a part of the record, after those before."""
-        if self._thread is None:
-            self._thread = Thread(target=self._run, daemon=True)
-            self._thread.start()
+        if self._thread is None and part.start == 0:
+            thread = Thread(target=self._run, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                # The system has no more threads.
+                return
+            self._thread = thread
         self._parts.put((record, part))
 
     @property
     def has_parts(self) -> bool:
-        """Whether there is a part that the thread has worked on or will work on."""
+        """Whether there is a thread that has worked on all parts."""
         return self._thread is not None
 
     def __enter__(self) -> Self:

@@ -355,7 +355,8 @@ class Learner(OneAtATime):
         by_row = self.is_binary and not model.covariance.correlated
         how: dict[str, Any] = {"at_once": at_once, "threads": self._threads_for(model), "jobs": jobs}
         how["checked"] = rows.is_checked or not by_row
-        parts = None if safe or model.covariance.correlated else record
+        # Threads that divide the classes are started for each block.
+        parts = None if safe or model.covariance.correlated or jobs > 1 else record
         if parts is not None and parts.follow is not None:
             block_rows = min(block_rows, ROWS_OF_A_PART)
         blocks = (rows.blocks_in_place if by_row else rows.blocks)(block_rows, batch.places)

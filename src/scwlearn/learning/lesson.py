@@ -95,18 +95,21 @@ class Lesson(NamedTuple):
             before = learner.learn_batch(batch)
             self._calibrate(snapshot, before.scores, before.variances, places)
             return
-        curve = copy(snapshot.calibration)
+        # All or nothing: the curve is replaced when the thread is done.
+        follow_up = snapshot._replace(calibration=copy(snapshot.calibration))
 
         def calibrate(record: Recorded, part: slice) -> None:
             if part.start == 0:
                 # Not for the first time, perhaps.
-                snapshot.calibration.state = curve.state
+                follow_up.calibration.state = snapshot.calibration.state
             chosen = part if isinstance(places, slice) else places[part]
-            self._calibrate(snapshot, record.scores[part], record.variances[part], chosen)
+            self._calibrate(follow_up, record.scores[part], record.variances[part], chosen)
 
         with Follower(calibrate) as follower:
             before = learner.learn_batch(batch, follower.follow)
-        if not follower.has_parts:
+        if follower.has_parts:
+            snapshot.calibration.state = follow_up.calibration.state
+        else:
             self._calibrate(snapshot, before.scores, before.variances, places)
 
     def _calibrate(self, snapshot: Snapshot, scores: Array, variances: Array, places: slice | NDArray[np.intp]) -> None:

@@ -152,8 +152,9 @@ def aligned_copy(array: Array) -> Array:
 
 def is_sound(array: Array) -> bool:
     """Whether an array is writable and aligned to a cache line (joblib maps large arrays read-only)."""
-    # Models that share cache lines, or weights with their lags beside them, begin inside a line.
-    aligned = array.ctypes.data % _LINE == 0 or (array.ndim == 2 and array.strides[0] in (_LINE, 2 * array.itemsize))
+    # Models that share cache lines, and lags beside weights, begin inside a line.
+    strides = (_LINE, 2 * array.itemsize) if array.shape[1:] == (1,) else (_LINE,)
+    aligned = array.ctypes.data % _LINE == 0 or (array.ndim == 2 and array.strides[0] in strides)
     return array.flags.writeable and aligned
 
 

@@ -340,9 +340,12 @@ class Gaussian:
     def _variances_by_precision(self) -> Array:
         """Return the variances of each weight if the others were known, without the scale of Sigma."""
         precisions = self.covariance.precisions(self.memory, self.initial_variance)
-        finite = np.isfinite(precisions)
-        # A model that diverged may have no finite precisions.
-        variances = 1 / precisions if finite.all() else np.where(finite, 1 / precisions, self._stored_variances())
+        with np.errstate(divide="ignore", over="ignore"):
+            variances = 1 / precisions
+        finite = np.isfinite(precisions) & np.isfinite(variances)
+        if not finite.all():
+            # A model that diverged may have no finite precisions.
+            variances = np.where(finite, variances, self._stored_variances())
         return np.maximum(variances, SMALLEST_VARIANCE)
 
     def _measure(self) -> None:

@@ -151,8 +151,8 @@ def _to_json(value: Any) -> Any:
         return [_to_json(item) for item in value]
     if isinstance(value, dict):
         return {key: _to_json(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return value._asdict()  # type: ignore[attr-defined]
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return value._asdict()
     return asdict(value) if is_dataclass(value) else value  # type: ignore[arg-type]
 
 

@@ -26,7 +26,7 @@ def console() -> None:
     code = _run()
     # Python collects garbage several times as it exits, which takes as long as the imports of a command.
     gc.freeze()
-    if threading.active_count() == 1:
+    if all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate()):
         _end(code)
     sys.exit(code)
 
@@ -74,5 +74,6 @@ def _buffer_stdout() -> None:
 
 def _interrupt(_: int, __: FrameType | None) -> None:
     """Raise KeyboardInterrupt for the first Ctrl-C only, so that saving and cleaning up are not interrupted."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Not SIG_IGN: Python prints a traceback if a second signal is on its way.
+    signal.signal(signal.SIGINT, lambda *_: None)
     raise KeyboardInterrupt

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from scwlearn.learning.class_axis import Recorded
 
-#: Rows of a part: so many that Python costs nothing, and so few that the follower is soon done after the learner.
+#: Rows of a part: enough that Python's overhead is negligible, few enough that the follower ends soon after learning.
 ROWS_OF_A_PART = 2**14
 
 

@@ -1,6 +1,7 @@
 // Threads that share the parts of one task after another.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -25,8 +26,8 @@ public:
     }
 
     ~Team() {
-        work_ = nullptr;
-        begin();
+        ticket_.store(kNoMoreTasks);
+        ticket_.notify_all();
         for (std::thread& thread : others_) thread.join();
     }
 
@@ -47,22 +48,23 @@ public:
         finish();
     }
 
-    // Starts the other threads. The work must stay alive, and nothing else may be started, until `finish` returns.
+    // Lets the other threads begin. The work must stay alive, and nothing else may be started, until `finish` returns.
     template <class Work>
     void start(std::int64_t parts, const Work& work) {
-        next_.store(0, std::memory_order_relaxed);
         parts_ = parts;
         work_ = &work;
         call_ = [](const void* what, std::int64_t part) { (*static_cast<const Work*>(what))(part); };
-        if (others_.empty()) return;
-        busy_.store(static_cast<int>(others_.size()), std::memory_order_relaxed);
-        begin();
+        unfinished_.store(parts, std::memory_order_relaxed);
+        const std::uint64_t task = ticket_.load(std::memory_order_relaxed) / kTask + 1;
+        ticket_.store(task % (kNoMoreTasks / kTask) * kTask + static_cast<std::uint64_t>(parts));
+        if (!others_.empty()) ticket_.notify_all();
     }
 
-    // Takes part in what was started until it is done.
+    // Takes part in what was started until it is done. Waits for parts that others have begun, but not for threads that
+    // have not woken up: with more threads than free cores, that may take long.
     void finish() {
         take_parts();
-        if (!others_.empty()) wait_while(busy_, [](int busy) { return busy != 0; });
+        wait_while(unfinished_, [](std::int64_t unfinished) { return unfinished != 0; });
         if (failed_.test()) {
             failed_.clear();
             std::rethrow_exception(std::exchange(error_, nullptr));
@@ -70,17 +72,17 @@ public:
     }
 
 private:
-    void begin() {
-        round_.fetch_add(1);
-        round_.notify_all();
-    }
+    // A ticket is the number of a task times kTask, plus how many of its parts have not begun.
+    static constexpr std::uint64_t kTask = std::uint64_t{1} << 32;
+    static constexpr std::uint64_t kNoMoreTasks = ~std::uint64_t{0} / kTask * kTask;
+
+    static std::int64_t parts_left(std::uint64_t ticket) noexcept { return static_cast<std::int64_t>(ticket % kTask); }
 
     void follow() {
-        for (std::uint64_t seen = 0;; ++seen) {
-            wait_while(round_, [seen](std::uint64_t round) { return round == seen; });
-            if (work_ == nullptr) return;
+        for (;;) {
+            wait_while(ticket_, [](std::uint64_t ticket) { return parts_left(ticket) == 0 && ticket != kNoMoreTasks; });
+            if (ticket_.load() == kNoMoreTasks) return;
             take_parts();
-            if (busy_.fetch_sub(1) == 1) busy_.notify_one();
         }
     }
 
@@ -96,19 +98,32 @@ private:
         }
     }
 
+    // Takes up to `most` of the parts that have not begun; returns how many there were. The task of a part that was taken
+    // stays as it is until the part is finished; that of a ticket alone may be over.
+    std::int64_t take(std::int64_t most) noexcept {
+        for (std::uint64_t ticket = ticket_.load();;) {
+            const std::int64_t left = parts_left(ticket);
+            if (left == 0) return 0;
+            if (ticket_.compare_exchange_weak(ticket, ticket - static_cast<std::uint64_t>(std::min(most, left)))) return left;
+        }
+    }
+
     void take_parts() noexcept {
-        try {
-            for (std::int64_t part = next_.fetch_add(1); part < parts_; part = next_.fetch_add(1)) call_(work_, part);
-        } catch (...) {
-            next_.store(parts_);
-            if (!failed_.test_and_set()) error_ = std::current_exception();
+        for (std::int64_t left = take(1); left > 0; left = take(1)) {
+            std::int64_t finished = 1;
+            try {
+                call_(work_, parts_ - left);
+            } catch (...) {
+                if (!failed_.test_and_set()) error_ = std::current_exception();
+                finished += take(parts_);
+            }
+            if (unfinished_.fetch_sub(finished) == finished) unfinished_.notify_one();
         }
     }
 
     std::vector<std::thread> others_;
-    std::atomic<std::uint64_t> round_{0};
-    std::atomic<std::int64_t> next_{0};
-    std::atomic<int> busy_{0};
+    std::atomic<std::uint64_t> ticket_{0};
+    std::atomic<std::int64_t> unfinished_{0};
     std::atomic_flag failed_;
     std::exception_ptr error_;  // of the first part that failed
     std::int64_t parts_ = 0;

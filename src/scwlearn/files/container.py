@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, cycle
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO, NamedTuple, NoReturn
@@ -54,14 +54,13 @@ def write_container(path: Path, text: str, arrays: safetensors.Arrays) -> None:
     }
     chunks = safetensors.encode(metadata, arrays)
     header = bytes(next(chunks))
-    copy = bytearray()
+    # Copies, because another thread may be changing the arrays; one is added to the checksum while the other is made.
+    copies = cycle((bytearray(), bytearray()))
     with atomic_file(path) as file, _Checksum() as checksum:
-        for chunk in chain([header], chunks):
-            # A copy, because another thread may be changing the arrays.
+        for chunk, copy in zip(chain([header], chunks), copies, strict=False):
             copy[:] = chunk
-            checksum.begin(copy)
+            checksum.add(copy)
             file.write(copy)
-            checksum.wait()
         file.seek(header.index(_ZEROS))
         file.write(checksum.hexdigest().encode())
 
@@ -88,23 +87,22 @@ class _Checksum:
             self._begun.put(None)
             self._thread.join()
 
-    def begin(self, chunk: bytearray) -> None:
-        """Begin to add a chunk, which must stay as it is until `wait` returns."""
+    def add(self, chunk: bytearray) -> None:
+        """Begin to add a chunk, which must stay as it is until the next call of `add` or `hexdigest` returns."""
         if self._thread is None:
             self._sha256.update(chunk)
         else:
-            self._begun.put(chunk)
-
-    def wait(self) -> None:
-        """Wait until the chunk has been added."""
-        if self._thread is not None:
             self._done.get()
+            self._begun.put(chunk)
 
     def hexdigest(self) -> str:
         """Return the checksum of all chunks."""
+        if self._thread is not None:
+            self._done.get()
         return self._sha256.hexdigest()
 
     def _run(self) -> None:
+        self._done.put(None)
         while (chunk := self._begun.get()) is not None:
             self._sha256.update(chunk)
             self._done.put(None)

@@ -35,7 +35,7 @@ def raising(monkeypatch):
             raise error
 
         monkeypatch.setitem(sys.modules, "scwlearn.cli.commands.fail", SimpleNamespace(command=command))
-        monkeypatch.setitem(app.commands(), "fail", "Fail.")
+        monkeypatch.setattr(app, "command_names", lambda: ["fail"])
 
     return make
 

@@ -21,13 +21,22 @@ if TYPE_CHECKING:
 PACKAGES = ("numpy", "scipy", "scikit-learn", "click", "rich", "pyarrow", "matplotlib")
 
 
+_COMMANDS = Path(__file__).parent / "commands"
+
+
+@cache
+def command_names() -> list[str]:
+    """Return the names of all commands: one for each file."""
+    return sorted(path.stem for path in _COMMANDS.glob("[a-z]*.py"))
+
+
 @cache
 def commands() -> dict[str, str]:
     """Return the one-line help of each command, read from the first line of its file, without importing it."""
     found = {}
-    for path in sorted((Path(__file__).parent / "commands").glob("[a-z]*.py")):
-        with path.open(encoding="utf-8") as file:
-            found[path.stem] = file.readline().strip().strip('"')
+    for name in command_names():
+        with (_COMMANDS / f"{name}.py").open(encoding="utf-8") as file:
+            found[name] = file.readline().strip().strip('"')
     return found
 
 
@@ -36,11 +45,11 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return [*commands()]
+        return command_names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        if cmd_name not in commands():
+        if cmd_name not in command_names():
             return None
         command: click.Command = importlib.import_module(f"scwlearn.cli.commands.{cmd_name}").command
         return command
@@ -50,11 +59,11 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the arguments begin with, or fail with similar names."""
         name = args[0]
-        if name not in commands() and not name.startswith("-"):
+        if name not in command_names() and not name.startswith("-"):
             import difflib
 
-            near = difflib.get_close_matches(name, commands())
-            hint = f"did you mean {' or '.join(near)}?" if near else f"the commands are {', '.join(commands())}"
+            near = difflib.get_close_matches(name, command_names())
+            hint = f"did you mean {' or '.join(near)}?" if near else f"the commands are {', '.join(command_names())}"
             ctx.fail(f"no command {name!r}; {hint}")
         return super().resolve_command(ctx, args)
 

@@ -65,8 +65,8 @@ class AlgorithmCommand(SectionCommand):
     """A command whose --help shows the parameters of the algorithm given with it, or the grids of several."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Find the algorithm first, since --help may come before it."""
-        ctx.meta["algorithm"] = self.make_parser(ctx).parse_args([*args])[0].get("algorithm")
+        """Keep the arguments for --help, which may come before the algorithm."""
+        ctx.meta["arguments"] = [*args]
         return super().parse_args(ctx, args)
 
     def format_after(self, title: str, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -75,7 +75,8 @@ class AlgorithmCommand(SectionCommand):
             return
         params = {param.name: param for param in self.params}
         option = params["algorithm"]
-        chosen = option.type.convert(ctx.meta["algorithm"] or option.default, option, ctx)
+        given = self.make_parser(ctx).parse_args([*ctx.meta["arguments"]])[0].get("algorithm")
+        chosen = option.type.convert(given or option.default, option, ctx)
         if isinstance(chosen, Rule):
             lines = [
                 (f"--{p.name} FLOAT", f"{p.meaning} Between {p.low:g} and {p.high:g}.  [default: {p.default:g}]")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from string import Formatter
-from typing import Any
+import re
+from collections.abc import Callable
 
 
 class OptionError(ValueError):
@@ -26,20 +25,16 @@ class OptionError(ValueError):
     """
 
     def __init__(self, template: str) -> None:
-        super().__init__(_Spelled(_keyword).format(template))
+        super().__init__(_spelled(template, _keyword))
         self.template = template
 
     def render(self, spell: Callable[[str], str | None]) -> str:
         """Return the message with each option as `spell` returns it, or as a keyword argument if that is None."""
-        return _Spelled(lambda option: spell(option) or _keyword(option)).format(self.template)
+        return _spelled(self.template, lambda option: spell(option) or _keyword(option))
 
 
-class _Spelled(Formatter):
-    def __init__(self, spell: Callable[[str], str]) -> None:
-        self._spell = spell
-
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-        return self._spell(str(key))
+def _spelled(template: str, spell: Callable[[str], str]) -> str:
+    return re.sub(r"{([^{}]*)}", lambda option: spell(option[1]), template)
 
 
 def _keyword(option: str) -> str:

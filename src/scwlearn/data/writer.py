@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -87,6 +86,8 @@ class DelimitedWriter(TableWriter):
     """Writer of CSV or TSV; missing values and zeros are empty cells."""
 
     def __init__(self, delimiter: str, file: BinaryIO, options: WriterOptions) -> None:
+        import csv
+
         super().__init__(file, options)
         self._text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         self._csv = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import string
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -96,7 +96,7 @@ class DataError(ValueError):
         message = (", ".join(place) + ": " if place else "") + self.problem
         if self.found is not None:
             message += f"; found {self.found}"
-        spelled = {name: spell(name) for _, name, _, _ in string.Formatter().parse(self.hint or "") if name}
+        spelled = {name: spell(name) for name in re.findall(r"{([^{}]+)}", self.hint or "")}
         if self.hint and None not in spelled.values():
             message += f" ({self.hint.format(**spelled)})"
         return message

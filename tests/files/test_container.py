@@ -233,6 +233,9 @@ def test_a_failed_write_leaves_neither_a_thread_nor_a_file(tmp_path, monkeypatch
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return self.file.write(data)
 
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
     @contextmanager
     def full(path):
         with atomic_file(path) as file:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 from numpy.typing import NDArray
 
 from scwlearn import __version__
-from scwlearn._util.atomic import Path, atomic_file
+from scwlearn._util.atomic import Path, atomic_file, start_writeback
 from scwlearn.files import safetensors
 from scwlearn.files.json_reader import InvalidModelFile, JsonObject
 
@@ -61,6 +61,7 @@ def write_container(path: Path, text: str, arrays: safetensors.Arrays) -> None:
             copy[:] = chunk
             checksum.add(copy)
             file.write(copy)
+            start_writeback(file, len(copy))
         file.seek(header.index(_ZEROS))
         file.write(checksum.hexdigest().encode())
 

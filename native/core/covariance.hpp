@@ -2,6 +2,8 @@
 // is scored and learned from.
 #pragma once
 
+#include <limits>
+
 #include "core/model.hpp"
 #include "core/rows.hpp"
 #include "core/staged_rows.hpp"
@@ -129,9 +131,16 @@ Number gain(Number before, Number after) noexcept {
     return (after - before) * (after + before);
 }
 
+// Stands for sums of squares that were not computed.
+inline constexpr double kUnknownSquares = std::numeric_limits<double>::infinity();
+
 // What a model says about a row, and the score of the lag of an averaged mean, 0 without averaging.
 struct LookWithLag : Look {
     double lag_score;
+    double squares = kUnknownSquares;  // sum over the values of the row, where it costs next to nothing
+
+    // Whether `squares` proves that no value exceeds kLargestValue.
+    bool proves_values() const noexcept { return squares <= 0.5 * kLargestValue * kLargestValue; }
 };
 
 // One model over single rows, which stores the weight of each feature, and its variance or its lag beside it if there is
@@ -150,19 +159,19 @@ struct PerFeature {
 
     template <bool kAveraged, class Row>
     static LookWithLag look_with_lag(const Row& row, const Model& model) noexcept {
-        if constexpr (!kAveraged) {
-            return {look(row, model), 0.0};
-        } else if constexpr (kIsStaged<Row> && kHasLagBeside) {
+        if constexpr (kAveraged && kIsStaged<Row> && kHasLagBeside) {
             const Look sums = row.sum_pairs();
             return {{sums.score * model.scalars->mean_scale, row.squares * variance_scale<FeatureStep>(model)},
                     sums.variance * model.lag_scale()};
         } else {
-            return {look(row, model), lag_score(row, model)};
+            double squares = kUnknownSquares;
+            const Look total = look(row, model, &squares);
+            return {total, kAveraged ? lag_score(row, model) : 0.0, squares};
         }
     }
 
     template <class Row>
-    static Look look(const Row& row, const Model& model) noexcept {
+    static Look look(const Row& row, const Model& model, double* squares = nullptr) noexcept {
         const double* entries = model.entries;
         const auto term = [=](std::int64_t i, double x) {
             const double* at = entries + kStride * i;
@@ -173,7 +182,7 @@ struct PerFeature {
         if constexpr (kIsStaged<Row>)
             total = kVariances ? row.sum_pairs() : row.sum_weights();
         else if constexpr (kVariances && kLayout == kPacked && !Row::kSparse)
-            total = sum_pairs(row, entries);
+            total = sum_pairs(row, entries, squares);
         else
             total = row.sum(term);
         total.score *= model.scalars->mean_scale;
@@ -254,23 +263,28 @@ struct PerFeature {
     }
 
 private:
-    // row.sum in vector registers, in the same order.
+    // row.sum in vector registers, in the same order. `squares`, unless it is null, gets the sum of the squares.
     template <class Value>
-    static Look sum_pairs(const DenseRow<Value>& row, const double* pairs) noexcept {
-        Vector scores[2] = {}, variances[2] = {};
+    static Look sum_pairs(const DenseRow<Value>& row, const double* pairs, double* squares) noexcept {
+        Vector scores[2] = {}, variances[2] = {}, all_squares[2] = {};
         std::int64_t i = 0;
         for (; i + 2 * kWidth <= row.width(); i += 2 * kWidth)
             for (std::int64_t k = 0; k < 2; ++k) {
                 const Vector x = load(row.values() + i + k * kWidth);
+                const Vector square = x * x;
                 const Pairs stored = load_pairs(pairs + 2 * (i + k * kWidth));
                 scores[k] += stored.first * x;
-                variances[k] += stored.second * (x * x);
+                variances[k] += stored.second * square;
+                all_squares[k] += square;
             }
         Look total{sum_of(scores[0] + scores[1]), sum_of(variances[0] + variances[1])};
+        double rest = 0.0;
         row.each_from(i, [&](std::int64_t j, double x) {
             total.score += pairs[2 * j] * x;
             total.variance += pairs[2 * j + 1] * (x * x);
+            rest += x * x;
         });
+        if (squares != nullptr) *squares = sum_of(all_squares[0] + all_squares[1]) + rest;
         return total;
     }
 };

@@ -18,10 +18,6 @@ Counts learn_by_row(const Task& task) {
     // The processor sees by itself where a wider row goes on.
     const bool fetch_rows = task.rows.width <= kWideRow;
     for (std::int64_t i = 0; i < task.rows.count; ++i) {
-        if (!task.checked && !rows.is_valid(i)) {
-            round.counts.stopped = true;
-            break;
-        }
         const auto row = rows[i];
         if constexpr (!RowSet::kSparse)
             if (fetch_rows && i + kDenseRowsAhead < task.rows.count) rows[i + kDenseRowsAhead].fetch();
@@ -31,6 +27,10 @@ Counts learn_by_row(const Task& task) {
                 if constexpr (kAveraged && !Covariance::kHasLagBeside) rows[i + kRowsAhead].fetch(model.lag, 1);
             }
         const LookWithLag look = Covariance::template look_with_lag<kAveraged>(row, model);
+        if (!task.checked && !look.proves_values() && !rows.is_valid(i)) {
+            round.counts.stopped = true;
+            break;
+        }
         const Step step = round.ask(i, look, look.lag_score, model);
         if (moves(step)) Covariance::template move<kNorm, kAveraged>(row, model, step, task.signs[i], look.variance);
     }

@@ -53,6 +53,27 @@ def test_a_bad_row_late_in_a_batch_changes_nothing(axis, covariance, as_rows, mo
     assert state(learner) == before
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, np.nextafter(1e150, np.inf), -1e200])
+@pytest.mark.parametrize("width", [1, 7, 16, 100])
+def test_a_value_out_of_range_is_found_wherever_it_is_in_a_dense_row(width, value):
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(20, width)), np.resize([1, -1], 20)
+    for column in range(width):
+        learner = Learner("scw1", covariance="diagonal")
+        learner.learn(x, y)
+        before, broken = state(learner), x.copy()
+        broken[17, column] = value
+        with pytest.raises(ValueError, match=rf"X\[17, {column}\]"):
+            learner.learn(broken, y)
+        assert state(learner) == before
+
+
+def test_the_largest_values_are_learned_from_although_the_sum_of_their_squares_is_infinite():
+    x = np.full((4, 2000), 1e150)
+    assert np.isinf(np.square(x).sum(axis=1)).all()
+    assert Learner("scw1", covariance="diagonal").learn(x, [1, -1, 1, -1]).seen == 4
+
+
 @every_axis
 def test_unsorted_rows_late_in_a_batch_are_learned_once(axis, monkeypatch):
     monkeypatch.setattr("scwlearn.data.rows._CACHED_BYTES", 2000)

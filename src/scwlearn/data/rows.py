@@ -133,7 +133,7 @@ class Rows:
     @staticmethod
     def concatenate(parts: Sequence[Rows]) -> Rows:
         """Return the rows of all parts, stored sparsely and as wide as the widest part."""
-        arrays = [part._csr() for part in parts]
+        arrays = [part.csr() for part in parts]
         counts = np.concatenate([np.diff(part.offsets) for part in arrays])
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         values = np.concatenate([part.values for part in arrays])
@@ -219,7 +219,7 @@ class Rows:
         offsets = np.searchsorted(rows, np.arange(len(self) + 1)).astype(np.int32)
         return np.asarray(self._x[rows, places], dtype=np.float64), places.astype(columns), offsets
 
-    def _csr(self) -> CsrArrays:
+    def csr(self) -> CsrArrays:
         """Return the rows as CSR arrays that start at 0, including the zeros of a dense matrix."""
         self.check()
         if self._sparse:

@@ -279,7 +279,7 @@ void Vocabulary::read_sorted(const nb::dict& x, std::int64_t room, std::int64_t 
     read<kPurpose>(x, room, row, example);
     example.sort();
     const bool is_plain = static_cast<Py_ssize_t>(example.plain_keys.size()) == PyDict_GET_SIZE(x.ptr());
-    if (is_plain && !example.ran_user_code) last_keys_.keep(example);
+    if (is_plain && !example.ran_user_code) last_keys_.keep(x.ptr(), example);
 }
 
 inline void Vocabulary::check(const nb::tuple& rows) {

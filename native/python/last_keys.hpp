@@ -20,53 +20,76 @@ inline double plain_number(PyObject* number) noexcept {
     return std::numeric_limits<double>::quiet_NaN();
 }
 
+// A number that belongs to no other dict, and to this one until it changes (PEP 509); 0 where Python deprecates it.
+inline std::uint64_t version_of([[maybe_unused]] PyObject* dict) noexcept {
+#if PY_VERSION_HEX < 0x030C0000
+    return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#else
+    return 0;
+#endif
+}
+
 // A dict with the keys of the last one, in the same order, needs no lookup and no sorting: one that is learned from after
-// it was scored, or one of a stream whose keys are always the same. Only keys are kept, which cannot change and are kept
-// alive, so that no other object gets their address; values are read from each dict anew.
+// it was scored, or one of a stream whose keys are always the same. Keys cannot change and are kept alive, so that no other
+// object gets their address; values are read from each dict anew, unless it is the last one, unchanged.
 class LastKeys {
 public:
     // Reads x into an empty example, sorted by feature, if it has these keys and all its values are plain numbers, and if
     // all features are below `room`. Otherwise leaves the example empty and returns false. Runs no user code.
-    bool read(PyObject* x, std::int64_t room, Example& example) const {
+    bool read(PyObject* x, std::int64_t room, Example& example) {
         const std::size_t count = keys_.size();
         if (count == 0 || static_cast<std::size_t>(PyDict_GET_SIZE(x)) != count || indices_.back() >= room) return false;
-        PyObject *key, *number;
-        Py_ssize_t at = 0;
-        // Most dicts with other keys differ in the first.
-        if (!PyDict_Next(x, &at, &key, &number) || !equal_names(keys_[0].ptr(), key)) return false;
-        example.values.resize(count);
-        bool has_zero = false;
-        std::size_t i = 0;
-        do {
-            const double value = plain_number(number);
-            if (!equal_names(keys_[i].ptr(), key) || !acceptable(value)) {
-                example.values.clear();
-                return false;
-            }
-            has_zero |= value == 0.0;
-            example.values[static_cast<std::size_t>(ranks_[i++])] = value;
-        } while (i < count && PyDict_Next(x, &at, &key, &number));
+        const std::uint64_t version = version_of(x);
+        if (version == 0 || version != version_) {
+            if (!read_values(x)) return false;
+            version_ = version;
+        }
         example.indices = indices_;
-        if (has_zero) example.remove_zeros();
+        example.values = values_;
+        if (has_zero_) example.remove_zeros();
         return true;
     }
 
-    // Keeps the keys of an example that has one feature for each of them, in their order, and has been sorted.
-    void keep(const Example& example) {
+    // Keeps the keys and values of a dict, whose example has one feature for each key, in their order, and has been sorted.
+    void keep(PyObject* x, const Example& example) {
         keys_.clear();
         indices_ = example.indices;
+        values_ = example.values;
+        has_zero_ = false;
         ranks_ = example.ranks();
         keys_.reserve(example.plain_keys.size());
         for (PyObject* const key : example.plain_keys) keys_.push_back(nb::borrow(key));
+        version_ = version_of(x);
     }
 
     // To be called when a name loses its feature.
     void clear() noexcept { keys_.clear(); }
 
 private:
+    // Reads the values of a dict of the same size; returns false if it has other keys, or values that are not plain.
+    bool read_values(PyObject* x) {
+        PyObject *key, *number;
+        Py_ssize_t at = 0;
+        // Most dicts with other keys differ in the first.
+        if (!PyDict_Next(x, &at, &key, &number) || !equal_names(keys_[0].ptr(), key)) return false;
+        version_ = 0;
+        has_zero_ = false;
+        std::size_t i = 0;
+        do {
+            const double value = plain_number(number);
+            if (!equal_names(keys_[i].ptr(), key) || !acceptable(value)) return false;
+            has_zero_ |= value == 0.0;
+            values_[static_cast<std::size_t>(ranks_[i++])] = value;
+        } while (i < keys_.size() && PyDict_Next(x, &at, &key, &number));
+        return true;
+    }
+
     std::vector<nb::object> keys_;       // strings or integers, of their own types
     std::vector<std::int32_t> ranks_;    // of the feature of each key among all of them
     std::vector<std::int64_t> indices_;  // the features, sorted
+    std::vector<double> values_;         // of the last dict, in the order of the features
+    bool has_zero_ = false;              // among these
+    std::uint64_t version_ = 0;          // of the last dict; 0 if unknown
 };
 
 }  // namespace scwlearn

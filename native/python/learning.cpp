@@ -1,5 +1,6 @@
 // Models over the arrays of Python, and the loops over batches of rows: binary and multi-class.
 #include <algorithm>
+#include <numeric>
 
 #include "python/bindings.hpp"
 
@@ -231,7 +232,10 @@ bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, 
     return score_shown(form, memory, classes, rows, scores.data());
 }
 
-NewArray full_precisions(const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu, nb::c_contig>& factors) {
+template <class Number>
+using Matrix = nb::ndarray<Number, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
+
+NewArray full_precisions(const Matrix<const double>& factors) {
     const std::int64_t size = static_cast<std::int64_t>(factors.shape(0)) - 1;
     require(size >= 0 && static_cast<std::int64_t>(factors.shape(1)) == full_stride(size),
             "factors must have a row for D and for each column of U, padded to full_stride");
@@ -241,6 +245,34 @@ NewArray full_precisions(const nb::ndarray<const double, nb::ndim<2>, nb::device
         loops().full.precisions(factors.data(), size, precisions.get());
     }
     return array_of(std::move(precisions), size);
+}
+
+// Both matrices have rows for the mean, the places, D and the columns of U; the mean is left out.
+void widen_full(const Matrix<const double>& known, const Matrix<double>& wider, std::int64_t at, double variance) {
+    const auto size_of = [](const auto& sigma) {
+        const std::int64_t size = static_cast<std::int64_t>(sigma.shape(0)) - 3;
+        require(size >= 0 && static_cast<std::int64_t>(sigma.shape(1)) == full_stride(size),
+                "a Sigma must have rows for the mean, the places, D and each column of U, padded to full_stride");
+        return size;
+    };
+    const std::int64_t size = size_of(known), width = size_of(wider), from_stride = full_stride(size),
+                       to_stride = full_stride(width);
+    require(size <= width && at >= 0 && at <= size, "new features must come after, before or between the known ones");
+    // New features have the last places.
+    const double* from = known.data() + from_stride;
+    double* to = wider.data() + to_stride;
+    double* const added = std::copy_n(from, at, to);
+    std::iota(added, added + (width - size), static_cast<double>(size));
+    std::copy(from + at, from + size, added + (width - size));
+    from += from_stride, to += to_stride;
+    std::fill(std::copy_n(from, size, to), to + width, variance);
+    for (std::int64_t j = 0; j < width; ++j) {
+        from += from_stride, to += to_stride;
+        if (j < size)
+            std::copy_n(from, j + 1, to);
+        else
+            to[j] = 1.0;
+    }
 }
 
 }  // namespace
@@ -256,6 +288,9 @@ void bind_learning(nb::module_& module) {
     module.def("full_stride", &full_stride, "size"_a, "Return the distance between the vectors of a full covariance.");
     module.def("full_precisions", &full_precisions, "factors"_a,
                "Return the diagonal of (U D U')^-1 by place; `factors` has D and the columns of U.");
+    module.def("widen_full", &widen_full, "known"_a, "wider"_a.noconvert(), "at"_a, "variance"_a,
+               "Copy a Sigma without its mean to a larger one of zeros, which has new features of this variance from index "
+               "`at` on.");
     module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
                "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "block"_a, "threads"_a,
                "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),

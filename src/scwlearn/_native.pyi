@@ -101,6 +101,11 @@ def full_precisions(factors: Annotated[NDArray[numpy.float64], dict(shape=(None,
     Return the diagonal of (U D U')^-1 by place; `factors` has D and the columns of U.
     """
 
+def widen_full(known: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], wider: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], at: int, variance: float) -> None:
+    """
+    Copy a Sigma without its mean to a larger one of zeros, which has new features of this variance from index `at` on.
+    """
+
 def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, block: int, threads: int, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, checked: bool = True, jobs: int = 1) -> bool:
     """
     Learn from all rows, or from those with the numbers in `order`, in that order, and add rows, mistakes and updates to the tally. Before each row, `scores` gets its score or those of all classes, `variances` the variance of the largest; of a binary model, `trace` gets score, variance, alpha and precision. Rows that were not scanned (`checked`) are checked one by one, unless Sigma is full or there are several classes. One versus rest, classes learn on up to `jobs` threads. Returns False if it stopped at an invalid row.

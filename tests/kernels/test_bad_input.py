@@ -132,6 +132,7 @@ def test_a_negative_number_of_classes_is_rejected(axis):
 
 def test_a_model_that_does_not_fit_into_memory_is_rejected(monkeypatch):
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10_000)
+    monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)
     x, y = petals(100, 3)
     learner = KernelLearner(n_classes=0)
     with pytest.raises(ValueError, match="examples for 3 classes needs"):

@@ -377,6 +377,7 @@ def test_corrupt_places_do_no_harm():
 @every_form
 def test_a_model_too_large_for_memory_is_refused(form, monkeypatch):
     monkeypatch.setattr("scwlearn._util.memory.available_memory", lambda: 10**6)
+    monkeypatch.setattr("scwlearn._util.memory._UNCHECKED_BYTES", 0)
     learner = Learner("arow", n_classes=0, covariance="full", **FORMS[form])
     x = np.random.default_rng(0).normal(size=(40, 400))
     with pytest.raises(ValueError, match=r'covariance="full" with 400 weights for each of 40 classes needs .* GiB'):

@@ -7,7 +7,7 @@ import pytest
 
 from learner_examples import FORMS, every_form
 from scwlearn import Learner
-from scwlearn._native import full_precisions
+from scwlearn._native import full_precisions, full_stride, widen_full
 from scwlearn.learning.merging.features import _arranged
 from scwlearn.model import interleaved
 from scwlearn.model.covariances import COVARIANCE_NAMES
@@ -256,3 +256,36 @@ def test_precisions_are_the_diagonal_of_the_inverse(size):
 def test_native_precisions_reject_factors_of_another_shape():
     with pytest.raises(ValueError, match="a row for D and for each column of U"):
         full_precisions(np.ones((3, 3)))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("size", "at", "count"), [(0, 0, 3), (5, 5, 1), (5, 4, 20), (9, 0, 0), (40, 39, 21)])
+def test_a_widened_full_sigma_has_new_features_at_the_last_places(size, at, count, shared):
+    random = np.random.default_rng(size)
+    form, lanes = Full(shared=shared), 4
+    memory = form.start(size, lanes, 1.0)
+    form.means(memory)[:] = random.normal(size=(lanes, size))
+    for sigma in form._sigmas(memory):
+        sigma[1, :size], sigma[2, :size] = random.permutation(size), random.uniform(0.1, 2.0, size)
+        sigma[3:, :size] += np.tril(random.normal(size=(size, size)), -1)
+    wider = form.widen(memory, at, count, np.arange(3.0, 3.0 + lanes))
+    form.check(wider, size + count)
+    known = np.delete(np.arange(size + count), np.s_[at : at + count])
+    np.testing.assert_array_equal(form.means(wider)[:, known], form.means(memory))
+    assert not form.means(wider)[:, at : at + count].any()
+    for lane, (old, new) in enumerate(zip(form._sigmas(memory), form._sigmas(wider), strict=True)):
+        assert new[1, at : at + count].tolist() == list(range(size, size + count))
+        np.testing.assert_array_equal(new[1, known], old[1, :size])
+        np.testing.assert_array_equal(new[2, : size + count], np.append(old[2, :size], np.full(count, 3.0 + lane)))
+        np.testing.assert_array_equal(new[3 : 3 + size, :size], old[3:, :size])
+        np.testing.assert_array_equal(new[3 + size :, : size + count], np.eye(size + count)[size:])
+
+
+@pytest.mark.parametrize(
+    ("known", "wider", "at"),
+    [((4, 8), (2, 8), 0), ((4, 8), (5, 3), 0), ((8, 8), (4, 8), 0), ((4, 8), (6, 8), -1), ((4, 8), (6, 8), 2)],
+)
+def test_native_widening_rejects_other_shapes_and_places(known, wider, at):
+    known, wider = ((rows, full_stride(rows - 3) if columns == 8 else columns) for rows, columns in (known, wider))
+    with pytest.raises(ValueError, match=r"a Sigma must have rows|new features must come"):
+        widen_full(np.zeros(known), np.zeros(wider), at, 1.0)

@@ -9,7 +9,7 @@ from scwlearn import AROW, SCW1, Learner, StreamClassifier, merge
 from scwlearn.data.weights import ClassWeights
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.model.scales import SCALE_NAMES
-from stream_examples import EXAMPLES, TARGETS, taught
+from stream_examples import EXAMPLES, TARGETS, full_state, taught
 
 pytestmark = pytest.mark.native
 
@@ -49,6 +49,39 @@ def test_ctrl_c_in_a_list_keeps_what_was_learned_before_it(settings, known, monk
     assert model._classifier.calibration.state.tolist() == other._classifier.calibration.state.tolist()
     assert model._classifier.class_weights.seen.tolist() == other._classifier.class_weights.seen.tolist()
     assert model.predict_proba_one({"x": 1.0}) == other.predict_proba_one({"x": 1.0})
+
+
+@pytest.mark.parametrize("known", [[], ["a"]])
+def test_ctrl_c_after_an_example_of_a_new_class_keeps_the_class(known, monkeypatch):
+    model, other = StreamClassifier("arow"), StreamClassifier("arow")
+    for label in known:
+        model.learn_one({"x": 1.0}, label)
+        other.learn_one({"x": 1.0}, label)
+    learner = type(model._classifier.learner)
+    learn_one = learner.learn_one
+
+    def interrupted(self, *example):
+        learn_one(self, *example)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(learner, "learn_one", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.learn_one({"y": 1.0}, "b")
+    other.learn_one({"y": 1.0}, "b")
+    assert model.classes == other.classes == [*known, "b"]
+    assert model.counts == other.counts
+    assert model.predict_one({"y": 1.0}) == "b"
+
+
+@pytest.mark.parametrize("classes", [1, 2])
+def test_a_new_class_learned_alone_equals_one_in_a_list(classes):
+    alone, listed = StreamClassifier("scw1"), StreamClassifier("scw1")
+    for i in range(classes):
+        x, y = {f"name {j}": j + 0.5 for j in range(20 * i, 20 * i + 20)}, f"class {i}"
+        alone.learn_one(x, y, 2.0)
+        listed.learn_many([x], [y], [2.0])
+    assert full_state(alone) == full_state(listed)
 
 
 def test_an_overflowing_score_is_learned_from_but_not_calibrated():

@@ -12,7 +12,7 @@ from scwlearn._util.errors import OptionError
 _CGROUP = Path("/sys/fs/cgroup")
 
 # Smaller allocations are not checked in advance: asking the system takes longer than trying.
-_UNCHECKED_BYTES = 2**20
+_UNCHECKED_BYTES = 2**24
 
 
 def available_memory() -> int | None:
@@ -47,11 +47,14 @@ def ensure_memory(needed: int, *, what: str, instead: str) -> Iterator[None]:
 
     A MemoryError inside the block becomes the same error.
     """
-    needs = f"{what} needs {needed / 2**30:.3g} GiB of memory"
     available = available_memory() if needed > _UNCHECKED_BYTES else None
     if available is not None and needed > available:
-        raise OptionError(f"{needs}, but only {available / 2**30:.3g} GiB are available; {instead}")
+        raise OptionError(f"{_needs(what, needed)}, but only {available / 2**30:.3g} GiB are available; {instead}")
     try:
         yield
     except MemoryError:
-        raise OptionError(f"{needs}, which could not be allocated; {instead}") from None
+        raise OptionError(f"{_needs(what, needed)}, which could not be allocated; {instead}") from None
+
+
+def _needs(what: str, needed: int) -> str:
+    return f"{what} needs {needed / 2**30:.3g} GiB of memory"

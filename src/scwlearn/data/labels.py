@@ -138,6 +138,10 @@ class Classes:
                 found += np.int8(number) * (labels == label)
             if found.all():
                 return Numbered((found - np.int8(1)).astype(np.int32), labels[:0])
+        if len(labels) == 1:
+            # Sorting would take longer than learning from the example.
+            number = self.numbers.get(labels.tolist()[0], len(self))
+            return Numbered(np.array([number], dtype=np.int32), labels[: number == len(self)])
         values, first, places = np.unique(labels, return_index=True, return_inverse=True)
         known = [self.numbers.get(value, -1) for value in values.tolist()]
         new = [i for i in np.argsort(first) if known[i] < 0]

@@ -81,20 +81,33 @@ class ClassifyOne(ABC):
             number = snapshot.classes.numbers.get(y)
         except TypeError:
             number = None
+        if number is None and len(snapshot.classes) < 2 and not weighted and w:
+            self._learn_new_class(x, as_labels([y]), w)
+            return
         if number is None or (weighted and isinstance(rule, Rule) and rule.is_committee):
-            # A new class, not a label, or a weight that counts for the members but not for their mixture.
+            # A third class, not a label, or a weight that counts for the members but not for their mixture.
             self.learn_many((x,), as_labels([y]), [w])
             return
         weight = w
         if weighted:
             check_weights([w], 1, name="w")
             weight = w * self.class_weights.of_next(number, snapshot.classes)
-        learner = snapshot.learner
-        score = learner.learn_one(x, 2 * number - 1 if snapshot.is_binary else number, weight)
-        if weight:
-            snapshot.calibration.learn_one(score, learner.last_variance, number, w)
-            if weighted:
-                self.class_weights.count(number, snapshot.classes)
+        _teach_one(snapshot, x, number, weight, w)
+        if weight and weighted:
+            self.class_weights.count(number, snapshot.classes)
+        self._make_handle()
+
+    def _learn_new_class(self, x: dict[Any, Any], label: NDArray[Any], w: float) -> None:
+        """Learn from an example of a class that is the first or the second, as `learn_many` does."""
+        numbers, new = self.snapshot.classes.find(label)
+        snapshot = self.snapshot._replace(classes=self.snapshot.classes.add(new))
+        seen = snapshot.learner.counts.seen
+        try:
+            _teach_one(snapshot, x, int(numbers[0]), w, w)
+        finally:
+            # After Ctrl-C, the example may have been learned already; then its class stays.
+            if snapshot.learner.counts.seen > seen:
+                self.snapshot = snapshot
         self._make_handle()
 
     def predict_one(self, x: dict[Any, Any]) -> Any:
@@ -153,3 +166,11 @@ class ClassifyOne(ABC):
                 by_score=self.costs is None,
                 margin=MARGIN if self.argmax_consistent else None,
             )
+
+
+def _teach_one(snapshot: Snapshot, x: dict[Any, Any], number: int, weight: float, w: float) -> None:
+    """Let the learner learn from an example, and the calibration from its score; `w` leaves out the class weight."""
+    learner = snapshot.learner
+    score = learner.learn_one(x, 2 * number - 1 if snapshot.is_binary else number, weight)
+    if weight:
+        snapshot.calibration.learn_one(score, learner.last_variance, number, w)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import SMALLEST_VARIANCE, full_precisions, full_stride
+from scwlearn._native import SMALLEST_VARIANCE, full_precisions, full_stride, widen_full
 from scwlearn.model.covariance import Array, Matrix, check_variances, zeros
 
 # Up to this size the non-zero half of U fits into the cache of a core.
@@ -91,12 +91,9 @@ class Full:
 
     def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
         lanes, size = self.lanes(memory), self.size(memory)
-        wider = self.start(size + count, lanes, 1.0)
+        wider = zeros(*self.shape(size + count, lanes))
         for old, new, variance in zip(self._sigmas(memory), self._sigmas(wider, size + count), variances, strict=False):
-            new[1, :at], new[1, at : at + count] = old[1, :at], size + np.arange(count)
-            new[1, at + count : size + count] = old[1, at:size]
-            new[2, :size], new[2, size : size + count] = old[2, :size], variance
-            new[3 : 3 + size, :size] = old[3:, :size]
+            widen_full(old, new, at, variance)
         means, known = self.means(wider), self.means(memory)
         means[:, :at], means[:, at + count :] = known[:, :at], known[:, at:]
         return wider

@@ -360,7 +360,7 @@ class Gaussian:
     def _unseen(self) -> Array:
         """Return the stored variance of a feature that was never seen, of each lane."""
         unseen = self.initial_variance * self.scalars[:, GROWTH] / self.scalars[:, SPREAD_SCALE]
-        return np.broadcast_to(unseen, (self.lanes,))
+        return np.repeat(unseen, self.lanes) if self.joint else unseen
 
 
 def _keeps_lags_beside(covariance: Covariance, size: int, lanes: int) -> bool:
@@ -379,5 +379,5 @@ def lanes_for(classes: int) -> int:
 def prior_scalars(count: int) -> Array:
     """Return the scalars of `count` models that have learned nothing."""
     scalars = np.zeros((count, SCALARS))
-    scalars[:, [MEAN_SCALE, SPREAD_SCALE, GROWTH]] = 1.0
+    scalars[:, MEAN_SCALE] = scalars[:, SPREAD_SCALE] = scalars[:, GROWTH] = 1.0
     return scalars

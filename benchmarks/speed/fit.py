@@ -6,12 +6,11 @@ Both sides keep the order of the rows, or both shuffle them: without that, one o
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
 from typing import Any
 
 from scwlearn import PA1, SCW1
 from speed import data, peers
-from speed.harness import Bar, Group, Quality, Race, Scale, Side, Unavailable, comparison, times_faster
+from speed.harness import Bar, Group, Quality, Race, Scale, Side, comparison, times_faster
 
 Make = Callable[[], Any]
 
@@ -19,7 +18,6 @@ SGD, SGD_IN_ORDER = "SGDClassifier(max_iter=1, tol=None)", "SGDClassifier(max_it
 PERCEPTRON_IN_ORDER = "Perceptron(max_iter=1, tol=None, shuffle=False)"
 SPARSE, DENSE = "CSR, about 31 non-zeros per row", "dense"
 SCW1_DEFAULT, SCW1_IN_ORDER = 'SCW1(covariance="diagonal")', 'SCW1(covariance="diagonal", shuffle=False)'
-SCW1_FLOAT32 = 'SCW1(covariance="diagonal", dtype="float32", shuffle=False)'
 PA1_IN_ORDER = "PA1(shuffle=False)"
 
 
@@ -114,19 +112,6 @@ def fit_pa1_sparse_sgd(scale: Scale) -> Race:
 def fit_pa1_sparse_perceptron(scale: Scale) -> Race:
     """Two models without variances."""
     return race(sparse(scale), pa1_in_order, PERCEPTRON_IN_ORDER, peers.perceptron_in_order)
-
-
-@comparison(
-    f"{SCW1_FLOAT32}.fit, {SPARSE}",
-    against=SGD_IN_ORDER,
-    target=times_faster(1.5),
-    chart=bar("SCW1, float32, sparse, in order", "SGDClassifier"),
-)
-def fit_scw1_float32_sparse_sgd(scale: Scale) -> Race:
-    """Half the memory for weights and variances."""
-    if "dtype" not in signature(SCW1).parameters:
-        raise Unavailable("SCW1 has no setting dtype")
-    return race(sparse(scale), lambda: scw1(dtype="float32", shuffle=False), SGD_IN_ORDER, peers.sgd_in_order)
 
 
 @comparison(

@@ -186,7 +186,8 @@ def test_of_class_returns_the_weights_and_sigma_of_one_class(covariance, form):
 @every_covariance
 @every_form
 @pytest.mark.parametrize("intercept", [False, True])
-def test_a_model_with_room_widens_like_one_without(covariance, form, intercept, monkeypatch):
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_model_with_room_widens_like_one_without(covariance, form, intercept, alone, monkeypatch):
     x, y = examples()
     found = []
     for large in (0, 10**9):
@@ -201,7 +202,7 @@ def test_a_model_with_room_widens_like_one_without(covariance, form, intercept, 
         )
         learner.learn(x[:50, :7], y[:50])
         for width in (8, 10, FEATURES):
-            learner.widen(width)
+            learner.widen(width, alone=alone)
             learner.learn(x[50:, :width], y[50:])
         found.append((learner.model.memory.tobytes(), learner.model.scalars.tobytes()))
     assert found[0] == found[1]
@@ -227,16 +228,29 @@ def test_a_diagonal_model_with_room_widens_where_it_is(monkeypatch):
     assert not np.shares_memory(learner.model.memory, model.memory)
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_an_intercept_moves_only_for_a_learner_that_is_alone(alone, monkeypatch):
+    monkeypatch.setattr(interleaved, "_LARGE", 0)
+    monkeypatch.setattr(interleaved, "_SPARE_PART", 2)
+    learner = Learner("arow", covariance="diagonal", intercept=True)
+    learner.learn(np.eye(8), [1, -1] * 4)
+    model, before = learner.model, learner.model.memory.copy()
+    learner.widen(10, alone=alone)
+    assert np.shares_memory(learner.model.memory, model.memory) == alone
+    assert alone or np.array_equal(model.memory, before)
+    assert np.array_equal(learner.model.memory, [*before[:8], [0, 1], [0, 1], before[8]])
+
+
 def test_memory_that_is_part_of_other_memory_has_no_room(monkeypatch):
     monkeypatch.setattr(interleaved, "_LARGE", 0)
     diagonal, one = named_covariance("diagonal"), np.ones(1)
     for memory in (np.zeros((8, 2)), np.zeros(99)[8:24].reshape(8, 2), np.zeros(999, np.uint8)[:128].view(float)):
-        assert diagonal.extend(memory.reshape(-1, 2), 1, one) is None
+        assert diagonal.extend(memory.reshape(-1, 2), 8, 1, one) is None
     memory = diagonal.start(64, 1, 1.0)
-    assert diagonal.extend(memory, 1, one) is not None
-    assert diagonal.extend(memory, 1, one) is None
-    assert diagonal.extend(memory[1:], 1, one) is None
-    assert diagonal.extend(memory, 10**6, one) is None
+    assert diagonal.extend(memory, 64, 1, one) is not None
+    assert diagonal.extend(memory, 64, 1, one) is None
+    assert diagonal.extend(memory[1:], 63, 1, one) is None
+    assert diagonal.extend(memory, 64, 10**6, one) is None
 
 
 @pytest.mark.usefixtures("instruction_set")

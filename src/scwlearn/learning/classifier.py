@@ -325,13 +325,13 @@ class Classifier(ClassifyOne):
         variances: Array = snapshot.learner.margin_variances(x)
         return variances if snapshot.is_binary else variances[:, snapshot.classes.order]
 
-    def widen(self, n_features: int) -> int:
-        """Make room for at least `n_features` numbered features, and return how many there are."""
+    def widen(self, n_features: int, *, alone: bool = False) -> int:
+        """Make room for at least `n_features` numbered features, and return how many there are; see `Learner.widen`."""
         known: int | None = self.learner.n_features
         if known is None:
             return n_features
         if n_features > known:
-            self.learner.widen(n_features)
+            self.learner.widen(n_features, alone=alone)
         return max(known, n_features)
 
     def count_nonzero(self) -> int:

@@ -138,13 +138,15 @@ class Growing(BaseLearner):
         most: int | None = self.config.max_features
         return max(width, room if most is None else min(room, most))
 
-    def _widened(self, model: Gaussian, count: int) -> Gaussian:
-        """Return a model with `count` more features after the known ones."""
+    def _widened(self, model: Gaussian, count: int, *, alone: bool = False) -> Gaussian:
+        """Return a model with `count` more features after the known ones; the old one is then of no use, if `alone`."""
         if not count:
             return model
         with self._axis.reserve(model.covariance, model.size + count, model.lanes, averaged=self.config.averages):
-            # Features without names are only ever appended, and nothing else is numbered by them.
-            return model.widened(model.size - self.config.intercept, count, in_place=self.vocabulary is None)
+            # Features without names are only ever appended, and nothing else is numbered by them. The intercept is
+            # behind them, where another thread may be reading it.
+            in_place = self.vocabulary is None and (alone or not self.config.intercept)
+            return model.widened(model.size - self.config.intercept, count, in_place=in_place)
 
     def _with_room(self, model: Gaussian, classes: int) -> Gaussian:
         """Return a model with room for classes."""

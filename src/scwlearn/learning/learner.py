@@ -184,13 +184,21 @@ class Learner(OneAtATime):
         other.config = self.config.with_parameters(parameters)
         return other
 
-    def widen(self, n_features: int) -> None:
-        """Append features that have not been seen yet."""
+    def widen(self, n_features: int, *, alone: bool = False) -> None:
+        """Append features that have not been seen yet.
+
+        Parameters
+        ----------
+        n_features : int
+            The number of features afterwards.
+        alone : bool
+            Whether no other learner or thread uses this model, so that a large one may grow where it is.
+        """
         model = self._fitted()
         known = model.size - self.config.intercept
         if n_features < known:
             raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
-        self.model = self._widened(self._fitting_width(model, n_features), n_features - known)
+        self.model = self._widened(self._fitting_width(model, n_features), n_features - known, alone=alone)
         if self.running_scale is not None:
             self.running_scale = self.running_scale.arranged(np.arange(known), n_features)
 

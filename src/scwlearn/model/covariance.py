@@ -72,8 +72,11 @@ class Covariance(Protocol):
     def widen(self, memory: Array, at: int, count: int, variances: Array) -> Array:
         """Return memory with `count` more features at index `at`, uncorrelated, each lane with its variance."""
 
-    def extend(self, memory: Array, count: int, variances: Array) -> Array | None:
-        """Return the same memory with `count` more features at its end, as `widen` does; None if there is no room."""
+    def extend(self, memory: Array, at: int, count: int, variances: Array) -> Array | None:
+        """Do what `widen` does in the same memory; return None if there is no room behind it.
+
+        Features from index `at` on move, so the shorter memory is only of use afterwards if there are none.
+        """
 
     def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
         """Return the memory of the model of `features` alone; lanes from `classes` on hold the prior."""

@@ -98,7 +98,7 @@ class Full:
         means[:, :at], means[:, at + count :] = known[:, :at], known[:, at:]
         return wider
 
-    def extend(self, memory: Array, count: int, variances: Array) -> Array | None:
+    def extend(self, memory: Array, at: int, count: int, variances: Array) -> Array | None:
         return None
 
     def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:

@@ -152,12 +152,13 @@ class Gaussian:
     def widened(self, at: int, count: int, *, in_place: bool = False) -> Gaussian:
         """Return the model with `count` more features at index `at`, as if they had always been there, and zero.
 
-        In place, features at the end lie behind the others, if there is room: both models are then one.
+        In place, the features behind these move, if there is room: both models are then one, but if there are features
+        behind, only the new one is valid.
         """
         unseen = np.full(self.lanes, self.initial_variance)
         unseen[: self.classes] = self._unseen()[: self.classes]
         average = self._average_by(lambda average: average.widened(at, count))
-        longer = self.covariance.extend(self.memory, count, unseen) if in_place and at == self.size else None
+        longer = self.covariance.extend(self.memory, at, count, unseen) if in_place else None
         if longer is not None:
             return replace(self, memory=longer, average=average)
         return self._with(self.covariance.widen(self.memory, at, count, unseen), average)

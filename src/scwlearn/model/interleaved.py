@@ -72,12 +72,14 @@ class Interleaved:
         spread[:] = variances[: spread.shape[1]]
         return wider
 
-    def extend(self, memory: Array, count: int, variances: Array) -> Array | None:
+    def extend(self, memory: Array, at: int, count: int, variances: Array) -> Array | None:
         wider = extended(memory, count)
         # A model in the same memory may have been extended before: its variances are positive.
         if not self.keeps_variances or wider is None or wider[len(memory) :].any():
             return None
-        spread = self._spread(wider)[len(memory) :]
+        wider[at + count :] = memory[at:].copy()
+        wider[at : at + count] = 0.0
+        spread = self._spread(wider)[at : at + count]
         spread[:] = variances[: spread.shape[1]]
         return wider
 

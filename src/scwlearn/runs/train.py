@@ -208,7 +208,7 @@ class TrainingRun:
     def _learn(self, part: Batch, labels: NDArray[Any]) -> Counts:
         classifier = self.classifier
         if not isinstance(part.x, NamedRows):
-            part = part.widened(classifier.widen(part.x.width))
+            part = part.widened(classifier.widen(part.x.width, alone=True))
         try:
             return classifier.learn(
                 part.x, labels, weights=part.weights, observer=self.metrics, calibrate=self.calibrate

@@ -308,8 +308,8 @@ class Committee(Learner):
     def _fitting_width(self, model: Any, width: int) -> Any:
         return self._mapped(model, lambda learner, gaussian: learner._fitting_width(gaussian, width))
 
-    def _widened(self, model: Any, count: int) -> Any:
-        return self._mapped(model, lambda learner, gaussian: learner._widened(gaussian, count))
+    def _widened(self, model: Any, count: int, *, alone: bool = False) -> Any:
+        return self._mapped(model, lambda learner, gaussian: learner._widened(gaussian, count, alone=alone))
 
     def _with_room(self, model: Any, classes: int) -> Any:
         self._widen_mixture(classes)

@@ -89,8 +89,8 @@ inline constexpr bool kIsStaged = false;
 template <std::int64_t kStride>
 inline constexpr bool kIsStaged<StagedRow<kStride>> = true;
 
-// How many rows ahead of the current one a row is staged.
-inline constexpr std::int64_t kStagedAhead = 3;
+// How many rows ahead of the current one a row is staged: its entries must have come from memory when it is scored.
+inline constexpr std::int64_t kStagedAhead = 7;
 // Rows with more features than this are not worth a copy.
 inline constexpr std::int64_t kLongestStaged = 2048;
 
@@ -148,7 +148,6 @@ public:
         StagedRow<kStride>& row = slots_[i % kSlots];
         row.stored = count;
         if (!write(row, values, indices)) return false;
-        if constexpr (kPairs != RowPairs::kValuesAndSquares) row.squares = sum_of_squares(row);
         if (fetches_entries_) fetch_entries(row);
         return true;
     }
@@ -195,13 +194,13 @@ private:
 
     // Copies a row; returns whether its values are acceptable, and its indices increase and lie inside. Each index is
     // read once, since the arrays belong to Python and may change at any time.
-    [[gnu::always_inline]] bool write(const StagedRow<kStride>& row, const Value* values,
-                                      const Index* indices) noexcept {
+    [[gnu::always_inline]] bool write(StagedRow<kStride>& row, const Value* values, const Index* indices) noexcept {
         const auto begin = reinterpret_cast<std::uintptr_t>(entries_), nowhere = reinterpret_cast<std::uintptr_t>(nowhere_);
         Bits lanes;
         for (std::int64_t lane = 0; lane < kWidth; ++lane) lanes[lane] = lane;
         // Negative in a lane that has been found invalid.
         Bits wrong{}, before = Bits{} - 1;
+        TwoNumbers squares{};
         for (std::int64_t j = 0; j < row.stored; j += kWidth) {
             const Bits index = load(indices + j), inside = lanes < row.stored - j;
             const Bits previous = __builtin_shufflevector(before, index, SCWLEARN_SHIFTED);
@@ -214,23 +213,21 @@ private:
             const Vector value = inside ? load(values + j) : Vector{};
             wrong |= below_bound(value);
             store(row.values + j, value);
+            if constexpr (kPairs != RowPairs::kValuesAndSquares) add_in_pairs(squares, value * value);
             if constexpr (kPairs == RowPairs::kValuesAndSquares)
                 store_pairs(row.pairs + 2 * j, {value, value * value});
             else if constexpr (kPairs == RowPairs::kValuesTwice)
                 store_pairs(row.pairs + 2 * j, {value, value});
         }
+        row.squares = squares[0] + squares[1] + (rows_.intercept ? 1.0 : 0.0);
         return !any_negative(wrong);
     }
 
-    // In the order of SparseRow::sum.
-    double sum_of_squares(const StagedRow<kStride>& row) const noexcept {
-        TwoNumbers sums{};
-        for (std::int64_t j = 0; j < row.stored; j += 2) {
-            const auto x = load_as<TwoNumbers>(row.values + j);
-            sums += x * x;
-        }
-        const double sum = sums[0] + sums[1];
-        return rows_.intercept ? sum + 1.0 : sum;
+    // Adds the numbers of a register in the order of SparseRow::sum.
+    template <int kFirst = 0>
+    [[gnu::always_inline]] static void add_in_pairs(TwoNumbers& sums, Vector numbers) noexcept {
+        sums += __builtin_shufflevector(numbers, numbers, kFirst, kFirst + 1);
+        if constexpr (kFirst + 2 < kWidth) add_in_pairs<kFirst + 2>(sums, numbers);
     }
 
     [[gnu::always_inline]] void fetch_entries(const StagedRow<kStride>& row) const noexcept {

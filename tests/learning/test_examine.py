@@ -52,6 +52,14 @@ def test_sorted_labels_are_warned_about_where_the_order_is_kept():
 
 
 @pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array])
+def test_float32_does_not_lose_the_size_of_a_small_feature(rows):
+    # Squares of 1e-24 underflow in float32.
+    x = rows((np.abs(X[:, :2]) + 1) * [1e18, 1e-6]).astype(np.float32)
+    (shown,) = caught(lambda: SCW1(covariance="diagonal").fit(x, Y))
+    assert "column 0 is about 2e+18, column 1 about 2e-06" in shown
+
+
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array])
 def test_uneven_features_are_warned_about_where_the_covariance_is_not_full(rows):
     shown = UNEVEN.format("column 1 is about 5e+03, column 2 about 0.5")
     for model in (Perceptron(), SCW1(covariance="diagonal"), AROW(covariance="diagonal-drop")):

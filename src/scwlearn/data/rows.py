@@ -133,7 +133,7 @@ class Rows:
     @staticmethod
     def concatenate(parts: Sequence[Rows]) -> Rows:
         """Return the rows of all parts, stored sparsely and as wide as the widest part."""
-        arrays = [part.csr() for part in parts]
+        arrays = [part._csr() for part in parts]
         counts = np.concatenate([np.diff(part.offsets) for part in arrays])
         offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         values = np.concatenate([part.values for part in arrays])
@@ -215,11 +215,12 @@ class Rows:
             x = self._x[:]
             indices, offsets = x.indices.astype(columns, copy=False), x.offsets.astype(np.int32, copy=False)
             return np.require(x.values, np.float64), indices, offsets
-        rows, places = np.nonzero(self._x)
-        offsets = np.searchsorted(rows, np.arange(len(self) + 1)).astype(np.int32)
-        return np.asarray(self._x[rows, places], dtype=np.float64), places.astype(columns), offsets
+        values = np.ravel(self._x)
+        places = np.flatnonzero(values)
+        offsets = np.searchsorted(places, np.arange(len(self) + 1) * self.width).astype(np.int32)
+        return np.asarray(values[places], dtype=np.float64), (places % max(1, self.width)).astype(columns), offsets
 
-    def csr(self) -> CsrArrays:
+    def _csr(self) -> CsrArrays:
         """Return the rows as CSR arrays that start at 0, including the zeros of a dense matrix."""
         self.check()
         if self._sparse:

@@ -74,8 +74,8 @@ def examine(rows: Rows | NamedRows | tuple[Any, ...], labels: NDArray[Any], *, s
     else:
         sample = rows.rows if isinstance(rows, NamedRows) else rows
         names = rows.names if isinstance(rows, NamedRows) else []
-        first = sample.slice(0, min(_SAMPLE, len(sample))).csr()
-        stored, columns, lengths = np.abs(first.values), first.indices, np.diff(first.offsets)
+        values, columns, offsets = sample.slice(0, min(_SAMPLE, len(sample))).compressed()
+        stored, lengths = np.abs(values), np.diff(offsets)
     there = stored > 0
     filled = np.bincount(np.repeat(np.arange(len(lengths)), lengths)[there], minlength=len(lengths))
     uneven = _uneven(stored[there], columns[there], names, constant=constant) if sizes else None

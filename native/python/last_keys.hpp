@@ -20,9 +20,9 @@ inline double plain_number(PyObject* number) noexcept {
     return std::numeric_limits<double>::quiet_NaN();
 }
 
-// A number that belongs to no other dict, and to this one until it changes (PEP 509); 0 where Python deprecates it.
+// A number that belongs to no other dict, and to this one until it changes (PEP 509); 0 where Python has none or deprecates it.
 inline std::uint64_t version_of([[maybe_unused]] PyObject* dict) noexcept {
-#if PY_VERSION_HEX < 0x030C0000
+#if PY_VERSION_HEX < 0x030C0000 && !defined(PYPY_VERSION)
     return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
 #else
     return 0;

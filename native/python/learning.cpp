@@ -266,13 +266,9 @@ void widen_full(const Matrix<const double>& known, const Matrix<double>& wider, 
     std::copy(from + at, from + size, added + (width - size));
     from += from_stride, to += to_stride;
     std::fill(std::copy_n(from, size, to), to + width, variance);
-    for (std::int64_t j = 0; j < width; ++j) {
-        from += from_stride, to += to_stride;
-        if (j < size)
-            std::copy_n(from, j + 1, to);
-        else
-            to[j] = 1.0;
-    }
+    for (std::int64_t j = 0; j < size; ++j)
+        std::copy_n(from += from_stride, j + 1, to += to_stride);
+    for (std::int64_t j = size; j < width; ++j) (to += to_stride)[j] = 1.0;
 }
 
 }  // namespace
@@ -289,8 +285,8 @@ void bind_learning(nb::module_& module) {
     module.def("full_precisions", &full_precisions, "factors"_a,
                "Return the diagonal of (U D U')^-1 by place; `factors` has D and the columns of U.");
     module.def("widen_full", &widen_full, "known"_a, "wider"_a.noconvert(), "at"_a, "variance"_a,
-               "Copy a Sigma without its mean to a larger one of zeros, which has new features of this variance from index "
-               "`at` on.");
+               "Copy a Sigma, except its mean, into a larger one filled with zeros, with new features of this variance at "
+               "index `at`. The two must not overlap.");
     module.def("learn_rows", &learn_rows, "rule"_a, "model"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
                "width"_a, "intercept"_a, "labels"_a, "weights"_a.none(), "block"_a, "threads"_a,
                "trace"_a.none().noconvert() = nb::none(), "scores"_a.none().noconvert() = nb::none(),

@@ -83,11 +83,9 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def start_writeback(file: BinaryIO, size: int) -> None:
-    """Let the system begin to write the last `size` bytes to the disk, so that there is less to wait for at the end.
-
-    They stay in the cache, because the system drops only what is already on the disk.
-    """
+    """Let the system start to write the last `size` bytes to the disk, so that the final fsync has less to do."""
     if hasattr(os, "posix_fadvise"):
+        # Linux drops only pages that are already on the disk, so these stay in its cache.
         with suppress(OSError):
             os.posix_fadvise(file.fileno(), file.tell() - size, size, os.POSIX_FADV_DONTNEED)
 

@@ -45,7 +45,7 @@ def _cgroup_memory() -> int | None:
 def ensure_memory(needed: int, *, what: str, instead: str) -> Iterator[None]:
     """Raise an OptionError that says what to do `instead` if `needed` bytes are not available.
 
-    A MemoryError inside the block becomes the same error.
+    The system is not asked for small amounts. A MemoryError inside the block becomes the same error.
     """
     available = available_memory() if needed > _UNCHECKED_BYTES else None
     if available is not None and needed > available:

@@ -25,9 +25,9 @@ _COMMANDS = Path(__file__).parent / "commands"
 
 
 @cache
-def command_names() -> list[str]:
+def command_names() -> tuple[str, ...]:
     """Return the names of all commands: one for each file."""
-    return sorted(path.stem for path in _COMMANDS.glob("[a-z]*.py"))
+    return tuple(sorted(path.stem for path in _COMMANDS.glob("[a-z]*.py")))
 
 
 @cache
@@ -45,7 +45,7 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return command_names()
+        return [*command_names()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""

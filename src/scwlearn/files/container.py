@@ -54,7 +54,7 @@ def write_container(path: Path, text: str, arrays: safetensors.Arrays) -> None:
     }
     chunks = safetensors.encode(metadata, arrays)
     header = bytes(next(chunks))
-    # Copies, because another thread may be changing the arrays; one is added to the checksum while the other is made.
+    # Copies, because another thread may be changing the arrays; one is added to the checksum while the other is filled.
     copies = cycle((bytearray(), bytearray()))
     with atomic_file(path) as file, _Checksum() as checksum:
         for chunk, copy in zip(chain([header], chunks), copies, strict=False):

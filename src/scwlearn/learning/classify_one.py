@@ -85,7 +85,7 @@ class ClassifyOne(ABC):
             self._learn_new_class(x, as_labels([y]), w)
             return
         if number is None or (weighted and isinstance(rule, Rule) and rule.is_committee):
-            # A third class, not a label, or a weight that counts for the members but not for their mixture.
+            # A third class, one with a weight, not a label, or a weight that counts for the members but not their mixture.
             self.learn_many((x,), as_labels([y]), [w])
             return
         weight = w
@@ -169,7 +169,7 @@ class ClassifyOne(ABC):
 
 
 def _teach_one(snapshot: Snapshot, x: dict[Any, Any], number: int, weight: float, w: float) -> None:
-    """Let the learner learn from an example, and the calibration from its score; `w` leaves out the class weight."""
+    """Let the learner learn from an example, and the calibration from its score; `w` is the sample weight alone."""
     learner = snapshot.learner
     score = learner.learn_one(x, 2 * number - 1 if snapshot.is_binary else number, weight)
     if weight:

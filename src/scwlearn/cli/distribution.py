@@ -58,9 +58,12 @@ distribution_options = section(
     ),
     count_option("--rounds", text="Merge all parts N times in a pass.  [default: 4]"),
 )
-# Options that need one stream.
-_ONE_STREAM = {"--holdout": "holdout", "--save-every": "save_every"}
-_INSTEAD = {"--holdout": "; to measure the error on other data, use scwlearn evaluate", "--save-every": ""}
+# Options that need one stream, and what to do instead.
+_ONE_STREAM = {
+    "--holdout": ("holdout", "; to measure the error on other data, use scwlearn evaluate"),
+    "--save-every": ("save_every", ""),
+    "--jobs": ("jobs", ""),
+}
 
 
 def is_distributed(given: dict[str, Any]) -> bool:
@@ -73,9 +76,9 @@ def is_distributed(given: dict[str, Any]) -> bool:
             if is_given(name):
                 raise click.UsageError(f"--{name} needs --workers, --dask or --spark")
         return False
-    for name, parameter in _ONE_STREAM.items():
+    for name, (parameter, instead) in _ONE_STREAM.items():
         if is_given(parameter):
-            raise click.UsageError(f"{name} needs one stream; drop it, or drop --{chosen[0]}{_INSTEAD[name]}")
+            raise click.UsageError(f"{name} needs one stream; drop it, or drop --{chosen[0]}{instead}")
     return True
 
 

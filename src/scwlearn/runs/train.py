@@ -50,6 +50,8 @@ class TrainingRun:
     calibrate: bool = True
     #: Call `on_save` each time that the number of examples is a multiple of it.
     save_every: int | None = None
+    #: Number of threads for classes or members that learn without each other.
+    jobs: int = 1
     #: Whether the curve has points at powers of two only, as many short runs need.
     coarse_curve: bool = False
     #: What a trained classifier counted before, as part of this run.
@@ -211,7 +213,12 @@ class TrainingRun:
             part = part.widened(classifier.widen(part.x.width, alone=True))
         try:
             return classifier.learn(
-                part.x, labels, weights=part.weights, observer=self.metrics, calibrate=self.calibrate
+                part.x,
+                labels,
+                weights=part.weights,
+                observer=self.metrics,
+                calibrate=self.calibrate,
+                jobs=self.jobs,
             )
         except ValueError:
             self._check_feature_counts(part)

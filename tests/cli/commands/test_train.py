@@ -14,8 +14,11 @@ from pyarrow import parquet
 from sklearn.datasets import load_svmlight_file
 
 import scwlearn
+import scwlearn.learning.committee.learner as learning_committee
+import scwlearn.learning.learner as learning_learner
 from run_examples import libsvm_text, vw_text
 from scwlearn.cli.app import run
+from scwlearn.learning.classifier import Classifier
 from scwlearn.runs.record import Record
 from scwlearn.runs.trained_model import TrainedModel
 from use_examples import arrays, csv_model, failed, saved, written
@@ -215,6 +218,22 @@ def test_the_seed_decides_the_shuffling(capsys, data, tmp_path):
         TrainedModel.read(once).classifier.weights().tobytes()
         != TrainedModel.read(other).classifier.weights().tobytes()
     )
+
+
+@pytest.mark.parametrize("how", [["-a", "auto"], ["-a", "scw1", "--multi-class", "ovr", "--covariance", "full"]])
+def test_jobs_learn_the_same_model_on_several_threads(capsys, tmp_path, monkeypatch, how):
+    text = libsvm_text(3000)
+    # A third class, so that one-vs-rest has something to divide.
+    path = written(tmp_path / "three.libsvm", re.sub(r"(?m)^\S+(?= 1:)", "2", text))
+    for module in (learning_learner, learning_committee):
+        monkeypatch.setattr(module, "WORK_FOR_THREADS", 1)
+    jobs, learn = set(), Classifier.learn
+    monkeypatch.setattr(Classifier, "learn", lambda *a, **given: jobs.add(given["jobs"]) or learn(*a, **given))
+    one, two = str(tmp_path / "one.model"), str(tmp_path / "two.model")
+    printed(capsys, path, "-m", one, "-q", *how)
+    printed(capsys, path, "-m", two, "-q", *how, "--jobs", "2")
+    assert jobs == {1, 2}
+    assert same(one, two)
 
 
 def test_holdout_prints_the_error_on_held_out_examples(capsys, data):

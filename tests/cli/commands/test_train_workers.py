@@ -74,6 +74,7 @@ def test_resuming_and_epochs(data, tmp_path):
         (["--rounds", 2], "--rounds needs"),
         (["--workers", 2, "--holdout", 0.1], "--holdout needs one stream"),
         (["--workers", 2, "--save-every", 5, "-m", "x.model"], "--save-every needs one stream"),
+        (["--workers", 2, "--jobs", 2], "--jobs needs one stream"),
         (["--workers", 2, "--dask", "tcp://nowhere:1"], "exclude each other"),
         (["--workers", 0], "--workers"),
     ],

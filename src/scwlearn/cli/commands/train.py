@@ -72,6 +72,11 @@ _run_options = section(
         help="Continue training this model.",
     ),
     count_option("--save-every", text="Save the model every N examples, and at Ctrl-C."),
+    count_option(
+        "--jobs",
+        default=1,
+        text="Learn on N threads if the algorithm is auto or --multi-class is ovr; the model is the same.",
+    ),
 )
 _output_options = output_options(
     option("-m", "--model", type=OutputFile(), help="File to save the model to."),
@@ -161,6 +166,7 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) 
 
 def _new_run(given: dict[str, Any], data: Input, model: ModelConfig | Classifier, table: _CurveTable) -> TrainingRun:
     """Return the run that the options describe."""
+    from scwlearn._util.threads import MOST_THREADS
     from scwlearn.runs.train import TrainingRun
 
     def save() -> None:
@@ -172,6 +178,7 @@ def _new_run(given: dict[str, Any], data: Input, model: ModelConfig | Classifier
         holdout=given["holdout"],
         probabilities=_wants_probabilities(given),
         save_every=given["save_every"],
+        jobs=min(given["jobs"], MOST_THREADS),
         on_doubling=None if data.terminal.quiet else table.add,
         on_save=save,
     )

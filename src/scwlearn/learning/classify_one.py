@@ -85,7 +85,7 @@ class ClassifyOne(ABC):
             self._learn_new_class(x, as_labels([y]), w)
             return
         if number is None or (weighted and isinstance(rule, Rule) and rule.is_committee):
-            # A third class, one with a weight, not a label, or a weight that counts for the members but not their mixture.
+            # A third class, a new one with a class weight, not a label, or a weight that the mixture must not count.
             self.learn_many((x,), as_labels([y]), [w])
             return
         weight = w

@@ -166,7 +166,7 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) 
 
 def _new_run(given: dict[str, Any], data: Input, model: ModelConfig | Classifier, table: _CurveTable) -> TrainingRun:
     """Return the run that the options describe."""
-    from scwlearn._util.threads import MOST_THREADS
+    from scwlearn._util.threads import job_threads
     from scwlearn.runs.train import TrainingRun
 
     def save() -> None:
@@ -178,7 +178,7 @@ def _new_run(given: dict[str, Any], data: Input, model: ModelConfig | Classifier
         holdout=given["holdout"],
         probabilities=_wants_probabilities(given),
         save_every=given["save_every"],
-        jobs=min(given["jobs"], MOST_THREADS),
+        jobs=job_threads(given["jobs"]),
         on_doubling=None if data.terminal.quiet else table.add,
         on_save=save,
     )

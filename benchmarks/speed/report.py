@@ -16,10 +16,10 @@ HEAD = "| work | against | ours | peer | ratio | instructions | target | met |\n
 
 
 def summary(results: list[Result], about: dict[str, Any]) -> str:
-    """Return the rows in which we lose, the machine they were measured on, and the collapsed table."""
+    """Return the machine, the collapsed table, and the rows in which we are slower or miss a target."""
     table = HEAD + "\n" + "\n".join(_row(result) for result in results)
     folded = f"<details>\n<summary>All {len(results)} comparisons</summary>\n\n{table}\n\n</details>"
-    return "\n\n".join([_preamble(about), folded, "**Where we lose**", _losses(results)])
+    return "\n\n".join([_preamble(about), folded, "**Slower than the peer, or target missed**", _losses(results)])
 
 
 def markdown(results: list[Result], about: dict[str, Any], worse: list[Regression], pictures: list[str]) -> str:
@@ -49,7 +49,7 @@ def _preamble(about: dict[str, Any]) -> str:
         f"Measured on {about['date']}, {machine['cpu']}, {machine['cores']} cores. {named}.{size}\n\n"
         f"Ratio: the peer's time divided by ours; above 1 we are faster. It is the median of at least {REPETITIONS} "
         f"pairs run alternately (at least {FEWEST} where the row says so), with the smallest and the largest in "
-        "brackets. One thread unless noted. Two processes at once did "
+        "brackets. One thread unless noted; rows that read files also parse in threads. Two processes at once did "
         f"{first:.2f} times the work of one before the run and {last:.2f} times after it: {quiet}.\n\n"
         f"{_instructions(about)}"
     )
@@ -57,7 +57,7 @@ def _preamble(about: dict[str, Any]) -> str:
 
 def _instructions(about: dict[str, Any]) -> str:
     if about["counter"] is None:
-        return f"Instructions were not counted: {about['not_counted']}."
+        return f"Instructions were not counted in this run: {about['not_counted']}."
     return (
         "Instructions, which other load does not change: the peer's divided by ours, and both counts, for one run of "
         f"small size, by {about['counter']}. They are counted where both sides work in one process and one thread."
@@ -96,9 +96,9 @@ def _losses(results: list[Result]) -> str:
     for result in results:
         if result.race is None:
             continue
-        reasons = ["target missed"] if result.met is False else []
-        if result.ratio < 1:
-            reasons.append(f"takes {_number(1 / result.ratio)} times as long")
+        reasons = [f"takes {_number(1 / result.ratio)} times as long"] if result.ratio < 1 else []
+        if result.met is False and result.entry.target:
+            reasons.append(f"{_number(result.ratio)}x, the target is {result.entry.target.said}")
         if reasons:
             lines.append(f"{_work(result)}, against {result.entry.against}: {', '.join(reasons)}.")
     return _list(lines) or "Nowhere in this run."

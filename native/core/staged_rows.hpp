@@ -23,7 +23,7 @@ struct StagedRow {
 
     double** at;           // the entries of each feature
     double* values;        // of each feature
-    double* pairs;         // of each feature its RowPairs
+    double* pairs;         // two factors per feature, see RowPairs
     double squares;        // sum of the squares of all values, for models without variances
     std::int64_t stored;   // features without the intercept
     double* entries;       // those of the model
@@ -89,7 +89,7 @@ inline constexpr bool kIsStaged = false;
 template <std::int64_t kStride>
 inline constexpr bool kIsStaged<StagedRow<kStride>> = true;
 
-// How many rows ahead of the current one a row is staged: its entries must have come from memory when it is scored.
+// How many rows ahead of the current one a row is staged: far enough for its entries to arrive before it is scored.
 inline constexpr std::int64_t kStagedAhead = 7;
 // Rows with more features than this are not worth a copy.
 inline constexpr std::int64_t kLongestStaged = 2048;
@@ -132,7 +132,7 @@ public:
         return in_registers(most);
     }
 
-    // Stages the i-th row, after the one before it; returns whether it is valid.
+    // Stages the i-th row, if all before it have been staged; returns whether it is valid.
     [[gnu::always_inline]] bool stage(std::int64_t i) noexcept {
         const Index* const offset = offset_of(rows_, i);
         const std::int64_t begin = offset[0], end = offset[1], count = end - begin, whole = in_registers(count);

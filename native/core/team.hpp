@@ -41,7 +41,7 @@ public:
     int size() const noexcept { return static_cast<int>(others_.size()) + 1; }
 
     // Calls work(part) for each part from 0 to parts - 1, in this order, on whichever thread is free. After an exception no
-    // further part begins, and it is thrown once all threads are done.
+    // further part begins; it is rethrown once the parts that have begun are finished.
     template <class Work>
     void share(std::int64_t parts, const Work& work) {
         start(parts, work);
@@ -61,7 +61,7 @@ public:
     }
 
     // Takes part in what was started until it is done. Waits for parts that others have begun, but not for threads that
-    // have not woken up: with more threads than free cores, that may take long.
+    // are still asleep, which take long to wake up if all cores are busy.
     void finish() {
         take_parts();
         wait_while(unfinished_, [](std::int64_t unfinished) { return unfinished != 0; });
@@ -86,7 +86,7 @@ private:
         }
     }
 
-    // Sleeping and waking up takes longer than most tasks, so wait actively for a while, but yield the processor.
+    // Waking up takes longer than most tasks, so yield the processor for a while before sleeping.
     template <class Number, class Condition>
     static void wait_while(const std::atomic<Number>& value, const Condition& holds) {
         const auto patience = std::chrono::milliseconds(2);

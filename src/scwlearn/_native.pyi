@@ -103,7 +103,7 @@ def full_precisions(factors: Annotated[NDArray[numpy.float64], dict(shape=(None,
 
 def widen_full(known: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], wider: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], at: int, variance: float) -> None:
     """
-    Copy a Sigma without its mean to a larger one of zeros, which has new features of this variance from index `at` on.
+    Copy a Sigma, except its mean, into a larger one filled with zeros, with new features of this variance at index `at`. The two must not overlap.
     """
 
 def learn_rows(rule: Rule, model: Model, values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, intercept: bool, labels: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, block: int, threads: int, trace: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, checked: bool = True, jobs: int = 1) -> bool:

@@ -1187,6 +1187,11 @@ def kernel_estimators():
         yield f"scw1 precomputed {classes} classes", {"scores": scores, "support": model.support_}
 
 
+def merged_known(model, examples):
+    """Return all that a merged stream knows: a full covariance is merged by LAPACK."""
+    return stream_known(model, examples, near_weights=covariance_of(inner_learner(model)) == "full")
+
+
 def stream_known(model, examples, *, near_weights=False):
     """Return all that a stream knows, and what it says of dicts."""
     inside = inner_stream(model)
@@ -1533,7 +1538,7 @@ def merging_names():
         for how, again in (("auto", False), ("ev", False), ("kl", False), ("auto", True)):
             models, prior = three_shards(lambda rule=rule, settings=settings: stream(rule, **settings), teach, again)
             together = merged(models, how, **prior)
-            result = stream_known(together, examples[100:], near_weights="full" in name)
+            result = merged_known(together, examples[100:])
             together.learn_many(examples[110:], told[110:])
             result["probabilities later"] = near(together.predict_proba_many(examples[:20]))
             yield f"{name}{' again' * again} {how}", result
@@ -1544,12 +1549,13 @@ def merging_names():
         together = merged(models)
         scores, _ = look_at_dicts(together, examples[80:])
         result = {"names": names_of(together), "weights": weights_of(together), "scores": scores}
+        result = all_near(result) if covariance_of(together) == "full" else result
         yield f"{rule} learners of dicts", {"counts": counts_of(together), **result}
     models, _ = three_shards(lambda: river_classifier("AROW"), lambda model, part: model, again=False)
     for model, part in zip(models, parts, strict=False):
         for i in part[0]:
             model.learn_one(examples[i], part[1][i])
-    yield "River", stream_known(merged(models), examples[100:])
+    yield "River", merged_known(merged(models), examples[100:])
     x, numbers = draw_classes(4, seed=47)
     y = LABELS[numbers]
     for name, settings in {

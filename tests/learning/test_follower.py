@@ -49,6 +49,16 @@ def test_two_threads_give_the_bits_of_one(settings, classes, monkeypatch):
     np.testing.assert_array_equal(*states)
 
 
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_n_jobs_does_not_prevent_a_thread_that_calibrates(n_jobs, monkeypatch):
+    learn_in_parts(monkeypatch, 2)
+    monkeypatch.setattr(learner, "WORK_FOR_THREADS", 1)
+    parts, follow = [], Follower.follow
+    monkeypatch.setattr(Follower, "follow", lambda self, *part: parts.append(part) or follow(self, *part))
+    fit(*make_synthetic(ROWS), n_jobs=n_jobs)
+    assert len(parts) > 1
+
+
 @pytest.mark.usefixtures("threads")
 def test_a_batch_gives_the_bits_of_single_rows():
     x, y = make_synthetic(ROWS, label_noise=0.1)

@@ -192,7 +192,7 @@ class Learner(OneAtATime):
         n_features : int
             The number of features afterwards.
         alone : bool
-            Whether no other learner or thread uses this model, so that a large one may grow where it is.
+            Whether nothing else uses this model. Then a large one with an intercept may grow where it is, too.
         """
         model = self._fitted()
         known = model.size - self.config.intercept
@@ -350,7 +350,8 @@ class Learner(OneAtATime):
         # would take longer than learning.
         safe = self.model is not None and self.config.compiled and len(rows) <= block_rows
         safe = safe and len(rows) * work < 8 * model.memory.size
-        jobs = batch.jobs if self.config.compiled and len(rows) * work > WORK_FOR_THREADS else 1
+        divides = self.config.compiled and not model.joint
+        jobs = batch.jobs if divides and len(rows) * work > WORK_FOR_THREADS else 1
         if safe or at_once > 1 or jobs > 1 or self.config.compiled is None:
             # Check all rows first: blocks of rows that are learned together must be full, threads should start only
             # once, and a user's function must never be called twice for a row.

@@ -73,9 +73,9 @@ class Covariance(Protocol):
         """Return memory with `count` more features at index `at`, uncorrelated, each lane with its variance."""
 
     def extend(self, memory: Array, at: int, count: int, variances: Array) -> Array | None:
-        """Do what `widen` does in the same memory; return None if there is no room behind it.
+        """Do what `widen` does in the same memory; return None if there is no room.
 
-        Features from index `at` on move, so the shorter memory is only of use afterwards if there are none.
+        Features from index `at` on move, so `memory` stays valid only if `at` is its size.
         """
 
     def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:

@@ -152,8 +152,8 @@ class Gaussian:
     def widened(self, at: int, count: int, *, in_place: bool = False) -> Gaussian:
         """Return the model with `count` more features at index `at`, as if they had always been there, and zero.
 
-        In place, the features behind these move, if there is room: both models are then one, but if there are features
-        behind, only the new one is valid.
+        With `in_place`, the model grows in the same memory if there is room. Both models then share it, and if features
+        followed, this one is no longer valid.
         """
         unseen = np.full(self.lanes, self.initial_variance)
         unseen[: self.classes] = self._unseen()[: self.classes]

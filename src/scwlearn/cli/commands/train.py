@@ -75,7 +75,7 @@ _run_options = section(
     count_option(
         "--jobs",
         default=1,
-        text="Learn on N threads if the algorithm is auto or --multi-class is ovr; the model is the same.",
+        text="Learn on up to N threads, with -a auto or --multi-class ovr. The model does not depend on N.",
     ),
 )
 _output_options = output_options(

@@ -139,7 +139,7 @@ class Growing(BaseLearner):
         return max(width, room if most is None else min(room, most))
 
     def _widened(self, model: Gaussian, count: int, *, alone: bool = False) -> Gaussian:
-        """Return a model with `count` more features after the known ones. If `alone`, the old one may become invalid."""
+        """Return a model with `count` more features after the known ones. `alone` lets the old one become invalid."""
         if not count:
             return model
         with self._axis.reserve(model.covariance, model.size + count, model.lanes, averaged=self.config.averages):

@@ -7,7 +7,7 @@ namespace scwlearn::SCWLEARN_SET {
 
 namespace {
 
-constexpr std::int64_t kWideRow = 512, kDenseRowsAhead = 4;
+constexpr std::int64_t kWideRow = 512, kDenseRowsAhead = 8;
 
 template <class Covariance, class RowSet, bool kNorm, bool kAveraged>
 Counts learn_by_row(const Task& task) {
@@ -134,7 +134,10 @@ struct ScoreOver {
         const double* const far = untyped.width > kCachedFeatures ? mean : nullptr;
         // Becomes and stays NaN if a score is not finite.
         double all = 0.0;
+        const bool fetch_rows = untyped.width <= kWideRow;
         for (std::int64_t i = 0; i < untyped.count; ++i) {
+            if constexpr (!RowSet::kSparse)
+                if (fetch_rows && i + kDenseRowsAhead < untyped.count) rows[i + kDenseRowsAhead].fetch();
             const auto term = [=](std::int64_t j, double x) { return Look{mean[kStride * j] * x, 0.0}; };
             const Look look = sum(rows, i, term, far, kStride);
             scores[i] = look.score * scale;

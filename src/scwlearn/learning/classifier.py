@@ -307,7 +307,7 @@ class Classifier(ClassifyOne):
             numbers = self.costs.decide(self._probabilities(snapshot, x), snapshot.classes)
         else:
             numbers = snapshot.predict(snapshot.learner.scores(x))
-        labels: NDArray[Any] = snapshot.classes.labels[numbers]
+        labels: NDArray[Any] = snapshot.classes.labels.take(numbers)
         return labels
 
     def probabilities(self, x: Any) -> Array:

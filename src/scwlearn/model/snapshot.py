@@ -31,11 +31,12 @@ class Snapshot(NamedTuple):
         """Whether there are at most two classes, which are the labels -1 and +1 of a binary learner."""
         return len(self.classes.values) <= 2
 
-    def predict(self, scores: Array) -> NDArray[np.intp]:
+    def predict(self, scores: Array) -> NDArray[np.signedinteger[Any]]:
         """Return the class number of each example. Ties go to the lowest number; in the binary case, to class 1."""
         if len(self.classes) == 1:
             return np.zeros(len(scores), dtype=np.intp)
-        return (scores >= 0).astype(np.intp) if self.is_binary else self._known(scores).argmax(axis=1)
+        # New memory may take longer than scoring, so bytes do.
+        return (scores >= 0).view(np.int8) if self.is_binary else self._known(scores).argmax(axis=1)
 
     def predict_one(self, score: Any) -> int:
         """Return the class number of a single example, as `predict` does."""

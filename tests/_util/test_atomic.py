@@ -44,6 +44,14 @@ def test_the_mode_of_the_old_file_is_kept(old):
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
 
 
+def test_nobody_else_can_read_what_replaces_a_file_while_it_is_written(old):
+    old.chmod(0o640)
+    with atomic_file(old) as file:
+        file.write(b"new")
+        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
+    assert stat.S_IMODE(old.stat().st_mode) == 0o640
+
+
 def test_a_symbolic_link_is_followed(old, tmp_path):
     for name, target in (("one", old), ("two", tmp_path / "one"), ("dangling", tmp_path / "not there")):
         link = tmp_path / name

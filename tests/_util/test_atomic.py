@@ -44,7 +44,7 @@ def test_the_mode_of_the_old_file_is_kept(old):
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
 
 
-def test_nobody_else_can_read_what_replaces_a_file_while_it_is_written(old):
+def test_a_file_is_private_while_it_replaces_another(old):
     old.chmod(0o640)
     with atomic_file(old) as file:
         file.write(b"new")

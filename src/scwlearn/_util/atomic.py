@@ -61,8 +61,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     temporary = os.path.join(directory, f".{os.urandom(8).hex()}.scwlearn.tmp")
     try:
         try:
-            # The umask decides about a new file. What replaces a private file is private from the start, so that a killed
-            # process leaves nothing for others to read.
+            # The umask decides about a new file. What replaces a private file is private from the start, so that a
+            # killed process leaves nothing for others to read.
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
             with open(descriptor, "r+b") as file:

@@ -2,7 +2,7 @@
 # make test    run the linters, the type checker, the import layers and all tests
 # make bench   compare the speed with other libraries: a chart and a table in build/bench-results
 # Each sets up everything it needs, in .venv or build/bench.
-# Also: make test-quick, lint, sanitize, fuzz, evaluation, calibration, several-classes, quality, docs, wheel, lock, clean.
+# Also: make test-quick, lint, sanitize, fuzz, stress, evaluation, calibration, several-classes, quality, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,7 +19,7 @@ PEERS := river vowpalwabbit olpy
 # Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
 BENCH ?=
 
-.PHONY: demo test test-quick lint sanitize fuzz bench evaluation calibration several-classes quality docs wheel lock clean
+.PHONY: demo test test-quick lint sanitize fuzz stress bench evaluation calibration several-classes quality docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/scwlearn reproduce --datasets synthetic,synthetic-noise,embedded --output demo-output
@@ -36,6 +36,7 @@ lint: $(VENV)/test.stamp $(VENV)/package.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/mypy native/compile_rules.py
+	$(BIN)/mypy stress/*.py
 	MYPYPATH=src:benchmarks $(BIN)/mypy benchmarks/*.py benchmarks/quality/*.py benchmarks/speed/*.py
 	PYTHONPATH=src $(BIN)/lint-imports
 
@@ -53,6 +54,11 @@ sanitize: $(VENV)/test.stamp
 RUNS ?= 1000000
 fuzz: $(VENV)/fuzz.stamp $(VENV)/package.stamp
 	PYTHON=$(BIN)/python fuzz/run $(RUNS)
+
+# Run every trial of stress/ at full length: hours. Fewer: make stress STRESS="forged_files --cases 100".
+STRESS ?=
+stress: $(VENV)/test.stamp $(VENV)/package.stamp
+	$(BIN)/python -m stress $(STRESS)
 
 bench: $(BENCH_VENV)/package.stamp
 	PYTHONPATH=benchmarks $(BENCH_VENV)/bin/python -m speed.run $(BENCH)

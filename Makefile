@@ -11,10 +11,13 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -not -path '*__pycache__*' \
   '(' -type d -o -name '*.py' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.pyi' -o -name '*.css' -o -name '*.js' ')')
 PIP_INSTALL := python -m pip install --quiet --disable-pip-version-check
+# pip refuses what does not have the version and one of the hashes in the constraints.
 INSTALL := $(BIN)/$(PIP_INSTALL) --constraint constraints.txt
 # Peers have a separate environment: they need other packages, and may fail to install.
 BENCH_VENV := build/bench
 BENCH_INSTALL := $(BENCH_VENV)/bin/$(PIP_INSTALL) --constraint benchmarks/speed/constraints.txt
+# The pip that Python comes with may be too old for that: upgrade it by a requirements file. upgrade_pip BIN CONSTRAINTS
+upgrade_pip = sed -n '/^pip==/,/[^\\]$$/p' $(2) > $(1)/pip.txt && $(1)/$(PIP_INSTALL) --require-hashes --requirement $(1)/pip.txt
 PEERS := river vowpalwabbit olpy
 # Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
 BENCH ?=
@@ -100,20 +103,28 @@ docs: $(VENV)/docs.stamp $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/build
 	@echo "Open docs/build/index.html"
 
+# The same commit, compiler and Python give the same bytes: files in the wheel are dated by the commit.
 wheel: $(VENV)/build.stamp
-	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
-	@ls -l dist
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} \
+	  $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	@$(BIN)/python -m pip hash dist/*.whl
 
-# Pin the newest compatible releases. Run this with the oldest supported Python.
+# Pin the newest compatible releases, with the hashes of their files for every platform. Run this with the oldest
+# supported Python.
+add_hashes = build/lock/bin/uv pip compile --quiet --no-deps --generate-hashes --no-annotate --no-header
 lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --upgrade pip
 	build/lock/bin/python -m pip install --quiet --group build --group demo --group test --group fuzz --group docs
-	build/lock/bin/python -m pip freeze --all --exclude setuptools | LC_ALL=C sort -f > constraints.txt
+	build/lock/bin/python -m pip freeze --all --exclude setuptools > build/lock/versions.txt
+	build/lock/bin/python -m pip install --quiet uv
+	$(add_hashes) build/lock/versions.txt --output-file constraints.txt
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
-	build/lock/bin/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	$(call upgrade_pip,build/lock/bin,constraints.txt)
 	build/lock/bin/python -m pip install --quiet --constraint constraints.txt --group build --group bench $(PEERS)
-	build/lock/bin/python -m pip freeze --all --exclude setuptools | LC_ALL=C sort -f > benchmarks/speed/constraints.txt
+	build/lock/bin/python -m pip freeze --all --exclude setuptools > build/lock/versions.txt
+	build/lock/bin/python -m pip install --quiet uv
+	$(add_hashes) build/lock/versions.txt --output-file benchmarks/speed/constraints.txt
 
 clean:
 	rm -rf $(VENV) build dist docs/build docs/gallery docs/generated demo-output
@@ -121,7 +132,7 @@ clean:
 $(VENV)/build.stamp: constraints.txt pyproject.toml
 	@echo "Setting up in $(VENV): some minutes, once."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) pip
+	$(call upgrade_pip,$(BIN),constraints.txt)
 	$(INSTALL) --group build
 	touch $@
 
@@ -137,7 +148,7 @@ $(VENV)/package.stamp: $(VENV)/build.stamp $(SOURCES)
 $(BENCH_VENV)/peers.stamp: benchmarks/speed/constraints.txt pyproject.toml
 	@echo "Setting up in $(BENCH_VENV): some minutes, once."
 	test -x $(BENCH_VENV)/bin/python || $(PYTHON) -m venv $(BENCH_VENV)
-	$(BENCH_INSTALL) pip
+	$(call upgrade_pip,$(BENCH_VENV)/bin,benchmarks/speed/constraints.txt)
 	$(BENCH_INSTALL) --group build --group bench
 	for peer in $(PEERS); do $(BENCH_INSTALL) $$peer || echo "$$peer does not install; the table will report it."; done
 	touch $@

@@ -46,7 +46,7 @@ lint: $(VENV)/test.stamp $(VENV)/package.stamp
 # The native tests against a module built with AddressSanitizer and UndefinedBehaviorSanitizer.
 # Python itself is built without, so the sanitizer's library is preloaded; leaks of Python are ignored.
 sanitize: $(VENV)/test.stamp
-	$(INSTALL) --no-build-isolation --no-deps --upgrade --target build/sanitized . \
+	$(BIN)/$(PIP_INSTALL) --no-build-isolation --no-deps --upgrade --target build/sanitized . \
 	  -Ccmake.define.SCWLEARN_SANITIZE=ON -Cbuild-dir=build/sanitize -Cinstall.strip=false
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
@@ -142,7 +142,7 @@ $(VENV)/%.stamp: $(VENV)/build.stamp
 
 $(VENV)/package.stamp: $(VENV)/build.stamp $(SOURCES)
 	@echo "Building the native module."
-	$(INSTALL) --no-build-isolation --no-deps .
+	$(BIN)/$(PIP_INSTALL) --no-build-isolation --no-deps .
 	touch $@
 
 $(BENCH_VENV)/peers.stamp: benchmarks/speed/constraints.txt pyproject.toml
@@ -156,5 +156,5 @@ $(BENCH_VENV)/peers.stamp: benchmarks/speed/constraints.txt pyproject.toml
 # A build separate from .venv, for the Python of this environment.
 $(BENCH_VENV)/package.stamp: $(BENCH_VENV)/peers.stamp $(SOURCES)
 	@echo "Building the native module."
-	$(BENCH_INSTALL) --no-build-isolation --no-deps -Cbuild-dir=build/bench-build .
+	$(BENCH_VENV)/bin/$(PIP_INSTALL) --no-build-isolation --no-deps -Cbuild-dir=build/bench-build .
 	touch $@

@@ -24,6 +24,8 @@ _PAGE, _TABLE_STARTS, _TABLE_ENDS = _ROOT / "docs/testing.md", "<!-- trials: sta
 _HISTORY = Path(__file__).parent / "history.jsonl"
 # More failures of the same trial say little more.
 _MOST_FAILURES = 20
+# Seconds after which a case hangs.
+_CASE_LIMIT = 900
 
 
 @dataclass
@@ -79,9 +81,20 @@ def _run_job(outcome: Outcome, numbers: range) -> None:
             print(f"\r{outcome.trial}: {outcome.cases} cases, {outcome.units} units", end="", file=sys.stderr)
             if len(outcome.failures) >= _MOST_FAILURES:
                 process.kill()
-        if process.wait() and numbers:
-            outcome.add(Result(numbers[0], 0, 0.0, f"The process ended with exit code {process.returncode}."))
+                process.wait()
+                return
+        if process.wait() or numbers:
+            failure = f"The process ended with exit code {process.returncode} in a case; its messages are above."
+            outcome.add(Result(numbers[0] if numbers else -1, 0, 0.0, failure))
             numbers = numbers[1:]
+
+
+def _work(trial: Trial, seed: int, numbers: range) -> None:
+    """Run cases in this process, and print a line of JSON for each; what the cases print goes to stderr."""
+    with os.fdopen(os.dup(1), "w") as results:
+        os.dup2(2, 1)
+        for result in run_cases(trial, seed, numbers, limit=_CASE_LIMIT):
+            print(json.dumps(result), file=results, flush=True)
 
 
 def _publish(records: list[dict[str, object]]) -> None:
@@ -123,8 +136,7 @@ def main() -> int:
         if name not in known:
             parser.error(f"unknown trial {name!r}; the trials are {', '.join(known)}")
     if given.worker:
-        for result in run_cases(known[given.names[0]], given.seed, range(*given.worker)):
-            print(json.dumps(result), flush=True)
+        _work(known[given.names[0]], given.seed, range(*given.worker))
         return 0
     outcomes = []
     for name in given.names or known:

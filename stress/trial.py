@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -54,12 +55,18 @@ def trials() -> dict[str, Trial]:
     return {name: module.TRIAL for name, module in modules.items() if hasattr(module, "TRIAL")}
 
 
-def run_cases(trial: Trial, seed: int, numbers: range) -> Iterator[Result]:
-    """Run cases by number; a case depends only on its number and the seed."""
+def run_cases(trial: Trial, seed: int, numbers: range, *, limit: float | None = None) -> Iterator[Result]:
+    """Run cases by number; a case depends only on its number and the seed.
+
+    If a case takes more than `limit` seconds, print where each thread is, and end the process.
+    """
     for number in numbers:
+        if limit is not None:
+            faulthandler.dump_traceback_later(limit, exit=True)
         start, units, failure = time.perf_counter(), 0, None
         try:
             units = trial.case(Random(f"{seed}/{number}"))
         except Exception:
             failure = traceback.format_exc()
         yield Result(number, units, time.perf_counter() - start, failure)
+    faulthandler.cancel_dump_traceback_later()

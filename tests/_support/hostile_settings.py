@@ -52,7 +52,7 @@ CASES = [
         set_field("learner", "kernel", {"name": "rbf", "parameters": {}}),
         "model.learner.settings: unexpected settings: 'average', 'covariance', ",
     ),
-    ("learner", set_field("classifier", {}), "model.classifier must be there if and only if a classifier has been"),
+    ("learner", set_field("classifier", {}), "model.classifier.classes is missing"),
     ("two classes", set_field("classifier", None), "model.classifier must be there if and only if a classifier"),
     (
         "kernel",
@@ -82,12 +82,12 @@ CASES = [
     (
         "two classes",
         set_field("settings", "C", [1]),
-        "model.settings.C must be a number, a string, true, false or null, got [1]",
+        "model.settings.C must be true or false, a number, a string, null or an object, got [1]",
     ),
     (
         "full",
         set_field("classifier", "class_weight", {"by label": [[0]]}),
-        "model.classifier.class_weight must be a list of pairs of a label and a number, got [[0]]",
+        "model.classifier.class_weight.by label[0] must be a list of 2 values, got [0]",
     ),
     (
         "full",
@@ -111,7 +111,7 @@ CASES = [
     (
         "kernel",
         set_field("learner", "kernel", "parameters", {"gamma": 10**400}),
-        "model.learner.kernel.parameters.gamma must be a number, got 1000",
+        "model.learner.kernel.parameters.gamma must be a number from -1e+300 to 1e+300, got 1000",
     ),
     ("kernel", set_field(*STATE, "sizes", [3]), "model.learner.state.sizes must be at least the sizes"),
     ("kernel", set_number("factor_0", 0, 0.0), "diagonal of factor_0[0]: must be > 0, got 0.0"),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from scwlearn.runs.record import Baseline, Bin, Pass, Point, Record, TopWeight
+from scwlearn.data.run_record import Baseline, Bin, Pass, Point, Record, TopWeight
 
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><b onmouseover='x'>&amp;\u202e\x00\x1b[31m"
 

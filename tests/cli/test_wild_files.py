@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from scwlearn.cli.app import run
+from use_examples import written
 
 RNG = np.random.default_rng(7)
 ROWS = 400
@@ -261,3 +262,15 @@ def test_what_is_left_out_is_noted(tmp_path, capsys):
     (tmp_path / "some.vw").write_bytes(vw())
     assert run(["train", str(tmp_path / "some.vw")]) == 0
     assert "left out 1 example without a label" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", ["train", "train --json", "train --save-every 1 -m", "train -a auto", "tune", "compare"]
+)
+def test_data_in_which_nothing_can_be_learned_is_refused(command, tmp_path, capsys):
+    data = written(tmp_path / "zero.vw", "-1 0 | d\n1 0 | e\n")
+    name, *options = command.split()
+    options += [str(tmp_path / "none.model")] * (options[-1:] == ["-m"])
+    assert run([name, data, "-q", *options]) == 1
+    assert "learn from" in capsys.readouterr().err
+    assert not (tmp_path / "none.model").exists()

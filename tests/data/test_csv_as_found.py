@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from scwlearn import Features
+from scwlearn._util.json_fields import read_json
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from scwlearn.data.schema import Schema
@@ -170,7 +171,7 @@ def test_marks_of_missing_values():
 
 def test_a_model_reads_later_tables_in_the_same_way():
     schema, _ = read("5,1;3,5;yes\n4,9;?;no\n", header=False, label="-1", features=Features(decimal=","))
-    saved = Schema.from_json(schema.to_json(), Features.from_json(schema.features.to_json()))
+    saved = read_json(Schema, schema.to_json()).fixed(read_json(Features, schema.features.to_json()))
     assert saved == schema
     assert saved.to_json() == {
         "format": "csv",

@@ -271,7 +271,7 @@ def test_each_micro_batch_is_learned_exactly_once(spark, tmp_path):
     write_batch(data, 0)
     write_batch(data, 1)
     run_query(stream, checkpoint, learn)
-    assert (read(path).notes["spark_batch"], scwlearn.load(path).counts.seen) == (1, 80)
+    assert (read(path).batch, scwlearn.load(path).counts.seen) == (1, 80)
 
     def learn_and_crash(batch, number):
         learn(batch, number)
@@ -287,7 +287,7 @@ def test_each_micro_batch_is_learned_exactly_once(spark, tmp_path):
     assert path.read_bytes() == content
     write_batch(data, 3)
     run_query(stream, checkpoint, learn)
-    assert (read(path).notes["spark_batch"], scwlearn.load(path).counts.seen) == (3, 160)
+    assert (read(path).batch, scwlearn.load(path).counts.seen) == (3, 160)
 
 
 def test_a_batch_before_the_last_is_skipped_with_a_warning(spark, tmp_path):

@@ -186,7 +186,7 @@ INVALID = [
     ("w.json", '{"classes": [1, 2], "coef": [[1]], "variance": [[0]]}', "variance must be positive, got 0"),
     ("w.json", '{"classes": [1, 2], "coef": [[1, 2]], "features": ["a", "a"]}', "features must be 2 distinct names"),
     ("w.json", '{"classes": [1, 2], "coef": [[1]], "algorithm": "magic"}', "magic"),
-    ("w.json", '{"classes": [1, 2], "coef": [[1]], "counts": [1]}', "counts must be three integers >= 0, got [1]"),
+    ("w.json", '{"classes": [1, 2], "coef": [[1]], "counts": [1]}', "counts must be a list of 3 values, got [1]"),
     ("w.json", '{"classes": [1, 2], "coef": [[1]], "calibration": [1]}', "calibration must have 154 numbers, got 1"),
     ("w.json", '{"format": "scwlearn weights", "version": 2}', "weights of version 2; only version 1 can be read"),
     ("w.csv", "class,weight\n", "missing column 'feature'; weights have the columns class, feature, weight, deviation"),

@@ -10,6 +10,7 @@ import pytest
 
 import scwlearn
 from saved_examples import everything, rows_of, saved
+from scwlearn.cli.app import run
 from scwlearn.data.labels import Classes
 from scwlearn.files import SavedModel, read, write
 from scwlearn.kernels import KernelLearner
@@ -216,3 +217,36 @@ def test_equal_models_give_identical_files(tmp_path):
     for name in ("one", "two"):
         scwlearn.AROW(random_state=0).fit(X, NUMBERS).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_notes_may_have_any_names(tmp_path, capsys):
+    data, path = tmp_path / "mail.vw", str(tmp_path / "mail.model")
+    data.write_text("spam | offer\nham | you\n")
+    model = scwlearn.StreamClassifier("scw1")
+    model.learn_many([{"offer": 1}, {"you": 1}], ["spam", "ham"])
+    own = ("data", "run", "schema", "record", "made", "batch", "notes", "by label", "spark_batch")
+    for value in ("mails of May", 1, None, [], {"format": [], "command": 3}):
+        scwlearn.save(model, path, notes=dict.fromkeys(own, value))
+        assert read(path).notes == dict.fromkeys(own, value)
+        for command in ("inspect", "predict", "evaluate", "merge", "convert", "train"):
+            rest = {
+                "inspect": [path],
+                "merge": [path, path, "-m", str(tmp_path / "merged.model")],
+                "convert": [path, "-o", str(tmp_path / "weights.json")],
+                "train": [str(data), "--resume", path, "-m", path],
+            }.get(command, [path, str(data)])
+            assert run([command, *rest]) == 0, capsys.readouterr().err
+        assert read(path).record.classes == ["ham", "spam"]
+
+
+def test_notes_that_cannot_be_read_back_are_refused(tmp_path):
+    deep = []
+    for _ in range(150):
+        deep = [deep]
+    very_deep = deep
+    for _ in range(100_000):
+        very_deep = [very_deep]
+    for value in (deep, very_deep, float("nan"), {1}, 10**5000):
+        with pytest.raises((TypeError, ValueError), match="this model cannot be saved: "):
+            scwlearn.save(scwlearn.StreamClassifier("scw1"), tmp_path / "none.model", notes={"a": value})
+    assert not any(tmp_path.iterdir())

@@ -13,8 +13,8 @@ import pytest
 
 from report_examples import HOSTILE, a_record, of_classes
 from report_page import Page
+from scwlearn.data.run_record import Bin, Point, Record, TopWeight
 from scwlearn.report import page, write_page
-from scwlearn.runs.record import Bin, Point, Record, TopWeight
 
 
 @pytest.mark.parametrize("several", [False, True])

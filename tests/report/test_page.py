@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from report_examples import a_record, of_classes
 from report_page import Page, texts, ticks
+from scwlearn.data.run_record import Baseline, Bin, TopWeight
 from scwlearn.display.svg import linear_axis, log_axis
 from scwlearn.display.theme import line_class
 from scwlearn.report import page
 from scwlearn.report.key_figures import calibration_error
-from scwlearn.runs.record import Baseline, Bin, TopWeight
 
 PLOTS = {
     "Mistake rate by examples",

@@ -12,9 +12,9 @@ import pytest
 from PIL import Image, ImageColor
 
 from report_examples import HOSTILE, a_record, of_classes
+from scwlearn.data.run_record import Bin, TopWeight
 from scwlearn.display.theme import COLOURS
 from scwlearn.report import page
-from scwlearn.runs.record import Bin, TopWeight
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")

@@ -10,11 +10,11 @@ from run_examples import libsvm_text
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.formats.libsvm import load_libsvm, read_libsvm
 from scwlearn.data.options import ReaderOptions
+from scwlearn.data.run_record import Baseline, Record
 from scwlearn.data.schema import Schema
 from scwlearn.rules import find_rule
 from scwlearn.runs.batches import numbers_as_names
 from scwlearn.runs.config import ModelConfig
-from scwlearn.runs.record import Baseline, Record
 from scwlearn.runs.train import TrainingRun
 
 

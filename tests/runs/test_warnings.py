@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from report_examples import a_record
+from scwlearn.data.run_record import Baseline, Point
 from scwlearn.runs.coverage import Coverage
-from scwlearn.runs.record import Baseline, Point
 from scwlearn.runs.warnings import record_warnings, unknown_features
 
 # As the examples of a record: 20 % of 1000 are mistakes.

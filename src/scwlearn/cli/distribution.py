@@ -14,12 +14,12 @@ from scwlearn.cli.options import count_option, option, section
 
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input
+    from scwlearn.data.run_record import Round
     from scwlearn.distributed.run import DistributedRun
     from scwlearn.distributed.runner import Runner
     from scwlearn.distributed.training import PreparedTraining
     from scwlearn.learning.classifier import Classifier
     from scwlearn.runs.config import ModelConfig
-    from scwlearn.runs.record import Round
     from scwlearn.runs.trained_model import TrainedModel
 
 

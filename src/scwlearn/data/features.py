@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, Self
+from typing import Any
 
 from scwlearn._native import DEEPEST, LARGEST_VALUE, LONGEST_KEY, FeatureSpec, RecordReader
 from scwlearn._util.checks import check_bool, check_choice, check_int
+from scwlearn._util.json_fields import to_json
 from scwlearn.data.io.errors import DataError, shown
 
 #: What the values of a key may be.
@@ -262,13 +263,8 @@ class Features:
 
     def to_json(self) -> dict[str, Any]:
         """Return what is declared as a JSON object."""
-        declared = {f.name: getattr(self, f.name) for f in fields(self) if self._is_declared(f.name)}
-        return {name: [*value] if isinstance(value, tuple) else value for name, value in declared.items()}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Return the features of a JSON object; raise a TypeError or ValueError if it is invalid."""
-        return cls(**value)
+        values: dict[str, Any] = to_json(self, defaults=False)
+        return values
 
 
 def date_features(key: str) -> list[str]:

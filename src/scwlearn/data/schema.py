@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 from scwlearn._native import FeatureSpec
-from scwlearn._util.checks import check_bool
+from scwlearn._util.checks import check_bool, check_choice
+from scwlearn._util.json_fields import NOT_STORED, Check, OneOf, to_json
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.options import ReaderOptions
@@ -19,8 +20,13 @@ LABEL_NAMES = ("label", "target", "class", "y")
 _LISTED = 20
 
 _DELIMITER = re.compile(r"(?![0-9A-Za-z\".+-])[\x01-\x09\x0b\x0c\x0e-\x7e]")
-# Fields that a model keeps elsewhere, or not at all.
-_NOT_STORED = ("features", "notes", "is_fixed")
+
+
+def _check_format(name: str) -> str:
+    # The formats import this module.
+    from scwlearn.data.formats import format_names
+
+    return check_choice("format", name, format_names())
 
 
 @dataclass(frozen=True)
@@ -57,16 +63,16 @@ class Schema:
     {'format': 'csv', 'label': 'y'}
     """
 
-    format: str
+    format: Annotated[str, Check(_check_format)]
     label: str | None = None
     weight: str | None = None
-    label_kind: str | None = None
-    features: Features = field(default_factory=Features)
+    label_kind: Annotated[str, OneOf(("numeric", "categorical"))] | None = None
+    features: Annotated[Features, NOT_STORED] = field(default_factory=Features)
     zero_based: bool = False
     header: bool | None = None
     delimiter: str | None = None
-    notes: tuple[DataError, ...] = field(default=(), compare=False)
-    is_fixed: bool = field(default=False, compare=False)
+    notes: Annotated[tuple[DataError, ...], NOT_STORED] = field(default=(), compare=False)
+    is_fixed: Annotated[bool, NOT_STORED] = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.header is not None:
@@ -90,20 +96,12 @@ class Schema:
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as a JSON object, without the features, which are stored with the model."""
-        kept = [f for f in fields(self) if f.name not in _NOT_STORED]
-        return {f.name: getattr(self, f.name) for f in kept if getattr(self, f.name) != f.default}
+        values: dict[str, Any] = to_json(self, defaults=False)
+        return values
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any], features: Features) -> Self:
-        """Return the schema from a JSON object and the features of the model."""
-        known = {f.name for f in fields(cls)} - {*_NOT_STORED}
-        given = {name: value[name] for name in value if name in known}
-        schema = cls(**given, features=features, is_fixed=True)
-        # Files of earlier versions list the kind of the label among the columns.
-        columns = value.get("columns") or {}
-        if schema.label_kind is None and columns:
-            return replace(schema, label_kind=columns.get(schema.label))
-        return schema
+    def fixed(self, features: Features) -> Schema:
+        """Return the schema of a model with these features, so that nothing is detected."""
+        return replace(self, features=features, is_fixed=True)
 
 
 def spec_of(schema: Schema, options: ReaderOptions) -> FeatureSpec:
@@ -112,15 +110,6 @@ def spec_of(schema: Schema, options: ReaderOptions) -> FeatureSpec:
         roles = [name for name in (schema.label, schema.weight) if name is not None]
         return schema.features.declare(dict.fromkeys(roles, "ignore")).spec(slots=options.slots)
     return schema.features.spec(label=schema.label, weight=schema.weight, slots=options.slots)
-
-
-def stored_features(value: Mapping[str, Any]) -> Features:
-    """Return the features of a JSON object, which in earlier versions were part of the schema."""
-    if "features" in value:
-        return Features.from_json(value["features"])
-    columns, ignore = dict(value.get("columns") or {}), value.get("ignore") or ()
-    columns |= dict.fromkeys([*ignore, *filter(None, (value.get("label"), value.get("weight")))], "ignore")
-    return Features(kinds=columns, others="ignore" if value.get("columns") else "auto")
 
 
 def check_roles(schema: Schema) -> None:

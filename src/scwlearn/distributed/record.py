@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from scwlearn import __version__
+from scwlearn.data.run_record import Baseline, LearnedPart, Pass, Point, Record
 from scwlearn.distributed.plan import Plan
 from scwlearn.distributed.run import DistributedRun
 from scwlearn.distributed.tasks import Report
 from scwlearn.runs.metrics import ProbabilityMetrics, majority_baseline
-from scwlearn.runs.record import Baseline, LearnedPart, Pass, Point, Record
 from scwlearn.runs.train import TOP_WEIGHTS
 from scwlearn.runs.trained_model import TrainedModel
 

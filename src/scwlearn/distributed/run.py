@@ -8,9 +8,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from scwlearn.data.io.errors import DataError, SkippedRecords
+from scwlearn.data.run_record import Round
 from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.tasks import Learned, Report, Task
-from scwlearn.runs.record import Round
 
 #: Called with the report of each task.
 OnReport = Callable[[Report], None]

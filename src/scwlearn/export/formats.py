@@ -21,6 +21,7 @@ import numpy as np
 from scwlearn import __version__
 from scwlearn._util.atomic import write_atomically
 from scwlearn._util.checks import check_choice
+from scwlearn._util.json_fields import to_json
 from scwlearn.export.weights import MAX_COLUMNS, Weights, to_model, with_intercept
 from scwlearn.files import safetensors
 from scwlearn.files.json_reader import parse_json
@@ -99,7 +100,10 @@ def _format(path: str | Path, given: str | None, suffixes: tuple[str, ...]) -> s
 
 def _encode_json(weights: Weights) -> Iterator[bytes]:
     """Yield one JSON object."""
-    fields = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(weights).items()}
+    fields = {
+        name: value.tolist() if isinstance(value, np.ndarray) else to_json(value, defaults=False)
+        for name, value in vars(weights).items()
+    }
     text = json.dumps({"format": _FORMAT, "version": _VERSION, "library": __version__, **fields}, ensure_ascii=False)
     yield text.encode("utf-8", "surrogatepass") + b"\n"
 
@@ -121,7 +125,9 @@ def _encode_safetensors(weights: Weights) -> Iterator[bytes | memoryview]:
     """Yield a safetensors file with arrays of doubles, and all other fields as JSON in the metadata."""
     fields = {name: value for name, value in vars(weights).items() if value is not None}
     arrays = {name: np.asarray(value, "<f8") for name, value in fields.items() if isinstance(value, np.ndarray)}
-    metadata = {name: json.dumps(value) for name, value in fields.items() if name not in arrays}
+    metadata = {
+        name: json.dumps(to_json(value, defaults=False)) for name, value in fields.items() if name not in arrays
+    }
     return safetensors.encode({"format": _FORMAT, "version": str(_VERSION), **metadata}, arrays)
 
 

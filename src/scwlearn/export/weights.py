@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple, Self
+from functools import partial
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary
+from scwlearn._util.json_fields import Check, Count, Scalar, read_json
+from scwlearn.data.features import Features
 from scwlearn.data.labels import as_labels
-from scwlearn.data.schema import Schema, stored_features
+from scwlearn.data.schema import Schema
+from scwlearn.files.learner import check_curve
 from scwlearn.learning.classifier import Classifier
+from scwlearn.learning.config import check_setting
 from scwlearn.learning.settings import Face, settings_for
 from scwlearn.model.gaussian import NORM2, NORM2_PEAK, ROUNDS, Gaussian
 from scwlearn.rules import Rule, find_rule
 from scwlearn.runs.config import ModelConfig
-from scwlearn.runs.trained_model import TrainedModel, checked_features, checked_schema
+from scwlearn.runs.trained_model import TrainedModel
 
 Array = NDArray[np.float64]
 
@@ -30,6 +35,25 @@ MAX_COLUMNS = 2**27
 _KEPT_SETTINGS = ("covariance", "multi_class", "shared_covariance", "rivals", "average")
 # Larger weights or variances could overflow in products.
 _MAX_ABS = 1e100
+
+
+class DataDescription(NamedTuple):
+    """How the data of a model are read, and what the values of its records mean."""
+
+    schema: Schema
+    features: Features
+
+
+# What the fields of untrusted weights may be, apart from arrays.
+_DECLARED: dict[str, Any] = {
+    "features": list[str | int],
+    "algorithm": str,
+    "parameters": dict[str, float],
+    "initial_variance": Annotated[float, Check(partial(check_setting, "initial_variance"))],
+    "settings": dict[str, Scalar],
+    "counts": tuple[Count, Count, Count],
+    "data": DataDescription,
+}
 
 
 @dataclass(frozen=True)
@@ -55,11 +79,10 @@ class Weights:
     initial_variance: float = 1.0
     settings: dict[str, Any] = field(default_factory=dict)
     #: Examples, mistakes and updates.
-    counts: list[int] = field(default_factory=lambda: [0, 0, 0])
+    counts: tuple[int, int, int] = (0, 0, 0)
     #: State of the calibration.
     calibration: Array | None = None
-    #: JSON of the schema of the data.
-    data: dict[str, Any] | None = None
+    data: DataDescription | None = None
 
     @classmethod
     def from_model(cls, model: TrainedModel) -> Self:
@@ -86,11 +109,9 @@ class Weights:
             parameters=dict(config.parameters),
             initial_variance=prior,
             settings={name: config.settings[name] for name in _KEPT_SETTINGS} | {"covariance": _covariance(learner)},
-            counts=[*inner._tally.tolist()],
+            counts=tuple(inner._tally.tolist()),
             calibration=_calibration_by_label(model),
-            data=None
-            if model.schema is None
-            else model.schema.to_json() | {"features": model.schema.features.to_json()},
+            data=None if model.schema is None else DataDescription(model.schema, model.schema.features),
         )
 
     @classmethod
@@ -111,7 +132,10 @@ class Weights:
         known |= {name: _check_shape(name, known[name], shape) for name, shape in shapes.items() if name in known}
         if "calibration" in known:
             known["calibration"] = _check_numbers("calibration", known["calibration"])
-        _check_metadata(known, coef.shape[1])
+        for name in _DECLARED.keys() & known.keys():
+            known[name] = read_json(_DECLARED[name], known[name], name)
+        if "features" in known:
+            known["features"] = _check_names(known["features"], coef.shape[1])
         return cls(**known)._sorted()
 
     def _sorted(self) -> Self:
@@ -134,7 +158,7 @@ class Weights:
     def schema(self) -> Schema | None:
         """Schema of the data."""
         if self.data is not None:
-            return Schema.from_json(self.data, stored_features(self.data))
+            return self.data.schema.fixed(self.data.features)
         return Schema("libsvm") if self.features is None else None
 
 
@@ -173,24 +197,11 @@ def _check_shape(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def _check_metadata(known: dict[str, Any], width: int) -> None:
-    """Check the fields that are not arrays."""
-    names = known.get("features")
-    if names is not None:
-        if not isinstance(names, list) or len({str(name) for name in names}) != len(names) or len(names) != width:
-            raise ValueError(f"features must be {width} distinct names, one for each column of coef")
-        known["features"] = [str(name) for name in names]
-    for name, kind in (("parameters", dict), ("settings", dict), ("algorithm", str), ("data", dict), ("counts", list)):
-        if name in known and not isinstance(known[name], kind):
-            raise ValueError(f"{name} must be a {kind.__name__}, got {known[name]!r:.60}")
-    variance = known.get("initial_variance", 1.0)
-    if isinstance(variance, bool) or not isinstance(variance, int | float):
-        raise ValueError(f"initial_variance must be a number, got {variance!r:.60}")
-    counts = known.get("counts", [0, 0, 0])
-    if len(counts) != 3 or not all(type(count) is int and 0 <= count < 2**62 for count in counts):
-        raise ValueError(f"counts must be three integers >= 0, got {counts!r:.60}")
-    if "data" in known:
-        checked_schema(known["data"], checked_features(known["data"]))
+def _check_names(names: list[Any], width: int) -> list[str]:
+    texts = [str(name) for name in names]
+    if len({*texts}) != len(texts) or len(texts) != width:
+        raise ValueError(f"features must be {width} distinct names, one for each column of coef")
+    return texts
 
 
 class Columns(NamedTuple):
@@ -286,6 +297,7 @@ def to_model(
         state = classifier.calibration.state
         if weights.calibration.shape != state.shape:
             raise ValueError(f"calibration must have {len(state)} numbers, got {weights.calibration.size}")
+        check_curve("calibration", weights.calibration)
         classifier.calibration.state = weights.calibration
     if weights.schema is not None:
         classifier.features = weights.schema.features

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.json_fields import Label, Name, Scalar, shorten
 from scwlearn.data.labels import Classes
-from scwlearn.files.json_reader import InvalidModelFile, JsonObject, shorten
+from scwlearn.files.json_reader import InvalidModelFile, reject
 
 #: The arrays of a file by name.
 Arrays = dict[str, NDArray[Any]]
@@ -20,14 +22,36 @@ FLOAT64, INT64, INT32, BYTE = "<f8", "<i8", "<i4", "u1"
 #: The largest finite double, and the smallest above 0.
 LARGEST, SMALLEST = float(np.finfo(np.float64).max), 5e-324
 
-# Key of a dict of weights by label: JSON's own objects have only strings as keys.
-_BY_LABEL = "by label"
-# Key of a list of members of a committee.
-_MEMBERS = "members"
-
 _NUMERIC_LABELS = tuple(np.dtype(kind).str for kind in "?bhiqBHIQefd")
 # A wider string type than this is narrowed to the longest label.
 _MAX_PADDED_LABEL = 64
+# Padding may take this many times the memory of the labels.
+_MOST_PADDING = 4
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """A setting that is not a scalar: numbers by label, as JSON keys are strings, or the members of a committee."""
+
+    by_label: Annotated[list[tuple[Label, StoredSetting]] | None, Name("by label")] = None
+    members: list[str | dict[str, Scalar]] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.by_label is None) == (self.members is None):
+            raise ValueError("an object must have the field 'by label' or 'members'")
+
+
+#: The JSON of a setting, and of several by name.
+StoredSetting = Scalar | StoredObject
+StoredSettings = dict[str, StoredSetting]
+
+
+@dataclass(frozen=True)
+class StoredClasses:
+    """Labels in the order of their class numbers, and the type of their array."""
+
+    type: str
+    labels: list[Label]
 
 
 def encode_scalar(value: Any) -> Any:
@@ -40,19 +64,17 @@ def encode_scalar(value: Any) -> Any:
 
 
 def encode_setting(name: str, value: Any) -> Any:
-    """Return the JSON of a setting: a scalar, a dict of scalars or dicts by label, or the members of a committee."""
+    """Return what is stored of a setting."""
     try:
-        if name == _MEMBERS and value is not None:
-            return {
-                _MEMBERS: [
-                    member if isinstance(member, str) else {str(k): encode_scalar(v) for k, v in member.items()}
-                    for member in value
-                ]
-            }
+        if name == "members" and value is not None:
+            members = [
+                member if isinstance(member, str) else {str(k): encode_scalar(v) for k, v in member.items()}
+                for member in value
+            ]
+            return StoredObject(members=members)
         if isinstance(value, Mapping):
-            return {
-                _BY_LABEL: [[encode_scalar(label), encode_setting(name, weight)] for label, weight in value.items()]
-            }
+            pairs = [(encode_scalar(label), encode_setting(name, weight)) for label, weight in value.items()]
+            return StoredObject(by_label=pairs)
         return encode_scalar(value)
     except TypeError:
         pass
@@ -63,80 +85,78 @@ def encode_setting(name: str, value: Any) -> Any:
     raise TypeError(f"{name} is {value!r}, which cannot be saved; use a number, string, bool, None or dict of these")
 
 
-def decode_setting(value: Any, what: str) -> Any:
-    """Return a setting from its JSON."""
-    if isinstance(value, list):
-        raise InvalidModelFile(f"{what} must be a number, a string, true, false or null, got {shorten(value)}")
-    if not isinstance(value, dict):
+def decode_setting(value: StoredSetting, what: str) -> Any:
+    """Return a setting from what is stored of it."""
+    if not isinstance(value, StoredObject):
         return value
-    fields = JsonObject(value, what)
-    if _MEMBERS in fields:
-        members = fields.array(_MEMBERS)
-        fields.finish()
-        if not all(isinstance(member, dict | str) for member in members):
-            raise InvalidModelFile(f"{what} must be a list of strings and objects, got {shorten(members)}")
-        return members
-    pairs = fields.array(_BY_LABEL)
-    fields.finish()
-    if not all(isinstance(pair, list) and len(pair) == 2 and _is_label(pair[0]) for pair in pairs):
-        raise InvalidModelFile(f"{what} must be a list of pairs of a label and a number, got {shorten(pairs)}")
-    weights = {label: decode_setting(weight, what) for label, weight in pairs}
-    if len(weights) < len(pairs):
+    if value.by_label is None:
+        return value.members
+    weights = {label: decode_setting(weight, what) for label, weight in value.by_label}
+    if len(weights) < len(value.by_label):
         raise InvalidModelFile(f"{what} has a duplicate label")
     return weights
 
 
-def encode_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON of settings by name."""
+def encode_settings(settings: Mapping[str, Any]) -> StoredSettings:
+    """Return what is stored of settings by name."""
     return {name: encode_setting(name, value) for name, value in settings.items()}
 
 
-def decode_settings(parent: JsonObject, name: str) -> dict[str, Any]:
-    """Take settings by name; neither names nor values are checked further."""
-    return {key: decode_setting(value, f"{parent.path}.{name}.{key}") for key, value in parent.mapping(name).items()}
+def decode_settings(stored: StoredSettings, path: str) -> dict[str, Any]:
+    """Return settings by name; neither names nor values are checked further."""
+    return {name: decode_setting(value, f"{path}.{name}") for name, value in stored.items()}
 
 
-def encode_classes(classes: Classes) -> dict[str, Any]:
-    """Return the JSON of the labels in the order of their class indices, and of the type of their array."""
+def encode_classes(classes: Classes) -> StoredClasses:
+    """Return what is stored of the labels."""
     labels = classes.labels
     try:
         values = [encode_scalar(label) for label in classes.values]
     except TypeError as error:
         raise TypeError(f"labels of type {error} cannot be saved; use strings, numbers or bools") from None
     if labels.dtype.kind == "U" and labels.itemsize > 4 * _MAX_PADDED_LABEL:
-        labels = np.array(values)
+        widest = max(map(len, values))
+        labels = labels.astype(f"<U{widest}" if _is_compact(widest, values) else object)
     if labels.dtype.str not in _NUMERIC_LABELS and labels.dtype.kind not in "OU":
         raise TypeError(f"labels of type {labels.dtype} cannot be saved; use strings, numbers or bools")
-    return {"type": labels.dtype.str, "labels": values}
+    return StoredClasses(labels.dtype.str, values)
 
 
-def decode_classes(fields: JsonObject) -> Classes:
+def decode_classes(stored: StoredClasses, path: str) -> Classes:
     """Return the labels of a file."""
-    kind, values = fields.string("type"), fields.array("labels")
-    fields.finish()
-    if not all(map(_is_label, values)) or len(set(values)) < len(values):
-        fields.reject("labels", values, "distinct numbers, strings or bools")
+    kind, values = stored.type, stored.labels
+    if len({*values}) < len(values):
+        reject(f"{path}.labels", values, "distinct numbers, strings or bools")
     if not values:
         return Classes()
-    labels = np.array(values, dtype=_label_dtype(kind, values, fields))
+    labels = np.array(values, dtype=_label_dtype(kind, values, path))
     # The conversion must not have rounded, cut off or changed the type of a label.
     if labels.tolist() != values or [*map(type, labels.tolist())] != [*map(type, values)]:
-        fields.reject("labels", values, f"of type {kind!r}")
-    return Classes().add(labels)
+        reject(f"{path}.labels", values, f"of type {kind!r}")
+    try:
+        return Classes().add(labels)
+    except (TypeError, ValueError) as error:
+        raise InvalidModelFile(f"{path}.labels: {error}") from None
 
 
-def _label_dtype(kind: str, values: list[Any], fields: JsonObject) -> np.dtype[Any]:
+def _label_dtype(kind: str, values: list[Any], path: str) -> np.dtype[Any]:
     if kind in _NUMERIC_LABELS:
         if not _converts(np.dtype(kind), values):
-            fields.reject("labels", values, f"of type {kind!r}")
+            reject(f"{path}.labels", values, f"of type {kind!r}")
         return np.dtype(kind)
     if kind == "|O":
         return np.dtype(object)
+    width = int(kind[2:]) if kind[:2] == "<U" and kind.isascii() and kind[2:].isdecimal() and len(kind) < 14 else 0
     longest = max(len(value) if isinstance(value, str) else 0 for value in values)
-    width = int(kind[2:]) if kind[:2] == "<U" and kind[2:].isdecimal() and len(kind) < 14 else 0
-    if not max(1, longest) <= width <= max(longest, _MAX_PADDED_LABEL):
-        fields.reject("type", kind, "the type of an array of labels")
+    if not max(1, longest) <= width <= max(longest, _MAX_PADDED_LABEL) or not _is_compact(width, values):
+        reject(f"{path}.type", kind, "the type of an array of labels")
     return np.dtype(kind)
+
+
+def _is_compact(width: int, values: list[Any]) -> bool:
+    """Return whether an array of strings of this width takes memory in proportion to the labels."""
+    used = sum(len(value) for value in values if isinstance(value, str))
+    return width * len(values) <= _MAX_PADDED_LABEL * len(values) + _MOST_PADDING * used
 
 
 def _converts(dtype: np.dtype[Any], values: list[Any]) -> bool:
@@ -145,10 +165,6 @@ def _converts(dtype: np.dtype[Any], values: list[Any]) -> bool:
         return all(not isinstance(value, str) and abs(value) <= 1e308 for value in values)
     bounds = np.iinfo(dtype)
     return all(type(value) is int and bounds.min <= value <= bounds.max for value in values)
-
-
-def _is_label(value: Any) -> bool:
-    return isinstance(value, bool | int | float | str)
 
 
 class ArrayReader:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from scwlearn._util.json_fields import MAX_COUNT
 from scwlearn.files.codec import FLOAT64, LARGEST, ArrayReader, Arrays, check_range
-from scwlearn.files.gaussian import decode_gaussian, encode_gaussian
-from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject
-from scwlearn.files.learner import check_curve, decode_counters
-from scwlearn.files.vocabulary import decode_scale, decode_vocabulary, encode_scale, encode_vocabulary
+from scwlearn.files.gaussian import StoredGaussian, decode_gaussian, encode_gaussian
+from scwlearn.files.json_reader import InvalidModelFile, read_fields
+from scwlearn.files.learner import Counters, check_curve
+from scwlearn.files.vocabulary import (
+    StoredVocabulary,
+    decode_scale,
+    decode_vocabulary,
+    encode_scale,
+    encode_vocabulary,
+)
 from scwlearn.learning.committee.config import CommitteeConfig
 from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.committee.models import Models
@@ -18,8 +27,16 @@ from scwlearn.model.mixture import Mixture
 _MIXTURE = "mixture"
 
 
-def encode_committee_state(committee: Committee, arrays: Arrays) -> dict[str, Any]:
-    """Add the arrays to `arrays` and return the JSON metadata."""
+class StoredCommittee(NamedTuple):
+    """The JSON of what a committee has learned, with a Gaussian for each member."""
+
+    counters: Counters
+    models: list[StoredGaussian] | None
+    vocabulary: StoredVocabulary | None
+
+
+def encode_committee_state(committee: Committee, arrays: Arrays) -> StoredCommittee:
+    """Add the arrays to `arrays` and return the rest."""
     models = None
     if committee.model is not None:
         models = []
@@ -31,45 +48,45 @@ def encode_committee_state(committee: Committee, arrays: Arrays) -> dict[str, An
         encode_scale(committee.running_scale, arrays)
     arrays[_MIXTURE] = committee.mixture.state
     names = None if models is None else committee.vocabulary
-    return {
-        "counters": committee._tally.tolist(),
-        "models": models,
-        "vocabulary": None if names is None else encode_vocabulary(names, arrays),
-    }
+    return StoredCommittee(
+        counters=committee._tally.tolist(),
+        models=models,
+        vocabulary=None if names is None else encode_vocabulary(names, arrays),
+    )
 
 
 def decode_committee_state(
-    config: CommitteeConfig, n_classes: int | None, fields: JsonObject, arrays: ArrayReader
+    config: CommitteeConfig, n_classes: int | None, fields: dict[str, Any], path: str, arrays: ArrayReader
 ) -> Committee:
     """Return a committee with what it has learned."""
     # With few classes, because a mixture of n_classes would be allocated at once.
     committee = Committee.from_config(config, None if n_classes is None else 0)
-    committee._tally, models = decode_counters(fields), fields.value("models")
-    vocabulary = fields.optional_object("vocabulary")
-    fields.finish()
+    counters, models, vocabulary = read_fields(StoredCommittee, fields, path)
+    committee._tally = np.array(counters, dtype=np.int64)
     if models is not None:
-        committee.model = _decode_models(committee, models, fields.path, arrays)
+        committee.model = _decode_models(committee, models, f"{path}.models", arrays)
         if vocabulary is not None:
             limits = {"max_features": config.max_features, "hashed": config.overflow == "hash"}
-            committee.vocabulary = decode_vocabulary(vocabulary, arrays, committee.n_features or 0, **limits)
+            width, where = committee.n_features or 0, f"{path}.vocabulary"
+            committee.vocabulary = decode_vocabulary(vocabulary, where, arrays, width, **limits)
         if committee.running_scale is not None:
             decode_scale(committee.running_scale, arrays, committee.n_features)
     elif vocabulary is not None:
-        raise InvalidModelFile(f"{fields.path}: there are feature names, but no models")
+        raise InvalidModelFile(f"{path}.vocabulary: there are feature names, but no models")
     if n_classes is not None:
         committee._classes = n_classes
     committee.mixture = _decode_mixture(committee, arrays)
     return committee
 
 
-def _decode_models(committee: Committee, models: Any, path: str, arrays: ArrayReader) -> Models:
+def _decode_models(committee: Committee, models: list[StoredGaussian], path: str, arrays: ArrayReader) -> Models:
     configs = committee.config.member_configs
-    if not isinstance(models, list) or len(models) != len(configs):
-        raise InvalidModelFile(f"{path}.models must be a list of {len(configs)} models, one for each member")
+    if len(models) != len(configs):
+        raise InvalidModelFile(f"{path} must be a list of {len(configs)} models, one for each member")
     gaussians: list[Gaussian] = []
     for number, (config, model) in enumerate(zip(configs, models, strict=True)):
-        own, where = arrays.part(f"member_{number}."), f"{path}.models[{number}]"
-        gaussian = decode_gaussian(JsonObject(model, where), own, config, binary=committee.is_binary)
+        own, where = arrays.part(f"member_{number}."), f"{path}[{number}]"
+        gaussian = decode_gaussian(model, where, own, config, binary=committee.is_binary)
         own.finish()
         first = gaussians[0] if gaussians else gaussian
         if (gaussian.size, gaussian.classes) != (first.size, first.classes):

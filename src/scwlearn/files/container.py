@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scwlearn import __version__
 from scwlearn._util.atomic import Path, atomic_file, start_writeback
 from scwlearn.files import safetensors
-from scwlearn.files.json_reader import InvalidModelFile, JsonObject
+from scwlearn.files.json_reader import InvalidModelFile, read_fields
 
 #: Format of the files that this version writes, and the newest that it reads.
 FORMAT = 1
@@ -35,6 +35,16 @@ _MAX_PREFIX_BYTES = 512
 _CHUNK_BYTES = 2**22
 
 
+class _Metadata(NamedTuple):
+    """The metadata of the header."""
+
+    format: str
+    version: str
+    library: str
+    checksum: str
+    model: str
+
+
 class Contents(NamedTuple):
     """Content of a container: JSON text, arrays, and the version of the library that wrote it."""
 
@@ -45,14 +55,8 @@ class Contents(NamedTuple):
 
 def write_container(path: Path, text: str, arrays: safetensors.Arrays) -> None:
     """Write a file atomically. The checksum covers exactly the chunks that are written."""
-    metadata = {
-        "format": "scwlearn",
-        "version": str(FORMAT),
-        "library": __version__,
-        "checksum": _ZEROS.decode(),
-        "model": text,
-    }
-    chunks = safetensors.encode(metadata, arrays)
+    metadata = _Metadata("scwlearn", str(FORMAT), __version__, _ZEROS.decode(), text)
+    chunks = safetensors.encode(metadata._asdict(), arrays)
     header = bytes(next(chunks))
     # Copies, because another thread may be changing the arrays; one is added to the checksum while the other is filled.
     copies = cycle((bytearray(), bytearray()))
@@ -119,11 +123,7 @@ def read_container(path: Path) -> Contents:
         before = os.fstat(file.fileno())
         library = _verify(file, before.st_size)
         metadata, arrays = safetensors.decode(file, before.st_size)
-        fields = JsonObject(metadata, "__metadata__")
-        for name in ("format", "version", "library", "checksum"):
-            fields.string(name)
-        text = fields.string("model")
-        fields.finish()
+        text = read_fields(_Metadata, metadata, "__metadata__").model
         after = os.fstat(file.fileno())
         if (after.st_mtime_ns, after.st_size) != (before.st_mtime_ns, before.st_size):
             # The checksum may be that of the earlier content.

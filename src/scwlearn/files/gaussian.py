@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from scwlearn._native import AVERAGE_STATE, LANE_MULTIPLE, SCALARS
+from scwlearn._util.json_fields import Check, Count, OneOf, Range
 from scwlearn.files.codec import FLOAT64, LARGEST, SMALLEST, ArrayReader, Arrays, check_range
-from scwlearn.files.json_reader import InvalidModelFile, JsonObject
+from scwlearn.files.json_reader import InvalidModelFile, reject
 from scwlearn.learning.config import LearnerConfig, check_setting
 from scwlearn.model.average import LAG_SCALE, LATEST_MISTAKES, Average
 from scwlearn.model.covariance import Array, Covariance
@@ -18,30 +20,44 @@ from scwlearn.model.gaussian import GROWTH, ROUNDS, SPREAD_SCALE, Gaussian
 # Class indices are kept in 31 bits.
 MAX_CLASSES = 2**31 - 1
 
+#: The variance of the prior, with the bounds of the setting.
+InitialVariance = Annotated[float, Check(partial(check_setting, "initial_variance"))]
 
-def encode_gaussian(gaussian: Gaussian, arrays: Arrays) -> dict[str, Any]:
-    """Add the arrays to `arrays` and return the JSON metadata."""
+
+class StoredGaussian(NamedTuple):
+    """The JSON of a Gaussian."""
+
+    covariance: Annotated[str, OneOf(COVARIANCE_NAMES)]
+    initial_variance: InitialVariance
+    size: Count
+    lanes: Annotated[int, Range(1, MAX_CLASSES)]
+    classes: Annotated[int, Range(0, MAX_CLASSES)]
+
+
+def encode_gaussian(gaussian: Gaussian, arrays: Arrays) -> StoredGaussian:
+    """Add the arrays to `arrays` and return the rest."""
     arrays |= {"memory": gaussian.memory, "scalars": gaussian.scalars}
     if gaussian.average is not None:
         arrays |= {"lag": gaussian.average.lag, "average_state": gaussian.average.state}
-    return {
-        "covariance": gaussian.covariance.name,
-        "initial_variance": gaussian.initial_variance,
-        "size": gaussian.size,
-        "lanes": gaussian.lanes,
-        "classes": gaussian.classes,
-    }
+    return StoredGaussian(
+        covariance=gaussian.covariance.name,
+        initial_variance=gaussian.initial_variance,
+        size=gaussian.size,
+        lanes=gaussian.lanes,
+        classes=gaussian.classes,
+    )
 
 
-def decode_gaussian(fields: JsonObject, arrays: ArrayReader, config: LearnerConfig, *, binary: bool) -> Gaussian:
+def decode_gaussian(
+    stored: StoredGaussian, path: str, arrays: ArrayReader, config: LearnerConfig, *, binary: bool
+) -> Gaussian:
     """Return the Gaussian of a learner with this configuration."""
-    form = covariance(fields.choice("covariance", COVARIANCE_NAMES), shared=config.shared_covariance and not binary)
-    prior, size = decode_initial_variance(fields), fields.integer("size")
-    lanes = fields.integer("lanes", 1, 1 if binary else MAX_CLASSES)
-    classes = fields.integer("classes", 1 if binary else 0, lanes)
-    fields.finish()
-    if not binary and lanes % LANE_MULTIPLE:
-        fields.reject("lanes", lanes, f"a multiple of {LANE_MULTIPLE}")
+    _, prior, size, lanes, classes = stored
+    form = covariance(stored.covariance, shared=config.shared_covariance and not binary)
+    if lanes != 1 if binary else lanes % LANE_MULTIPLE:
+        reject(f"{path}.lanes", lanes, "1" if binary else f"a multiple of {LANE_MULTIPLE}")
+    if not binary <= classes <= lanes:
+        reject(f"{path}.classes", classes, f"an integer from {int(binary)} to {lanes}")
     memory = decode_memory(arrays, "memory", form, size, lanes)
     sets = 1 if binary or config.multi_class == "joint" else lanes
     scalars = decode_scalars(arrays, sets)
@@ -57,15 +73,6 @@ def _decode_average(arrays: ArrayReader, size: int, lanes: int, sets: int) -> Av
     if not state[:, LAG_SCALE].all():
         raise InvalidModelFile("array 'average_state': the scale of the lag must not be 0")
     return Average(lag, state)
-
-
-def decode_initial_variance(fields: JsonObject) -> float:
-    """Return the variance of the prior."""
-    try:
-        variance: float = check_setting("initial_variance", fields.value("initial_variance"))
-    except (TypeError, ValueError) as error:
-        raise InvalidModelFile(f"{fields.path}: {error}") from None
-    return variance
 
 
 def decode_memory(arrays: ArrayReader, name: str, form: Covariance, size: int, lanes: int = 1) -> Array:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from scwlearn._util.json_fields import Count, OneOf, shorten
 from scwlearn.data.rows import CsrArrays
 from scwlearn.files.codec import (
     BYTE,
@@ -18,12 +20,11 @@ from scwlearn.files.codec import (
     ArrayReader,
     Arrays,
     check_range,
-    decode_settings,
-    encode_settings,
+    encode_scalar,
 )
-from scwlearn.files.gaussian import decode_initial_variance, decode_memory, decode_scalars
-from scwlearn.files.json_reader import InvalidModelFile, JsonObject, shorten
-from scwlearn.files.learner import construct, decode_counters
+from scwlearn.files.gaussian import InitialVariance, decode_memory, decode_scalars
+from scwlearn.files.json_reader import InvalidModelFile, read_fields, reject
+from scwlearn.files.learner import Counters, StoredKernel, construct
 from scwlearn.kernels.functions import Kernel
 from scwlearn.kernels.learner import KernelLearner
 from scwlearn.kernels.model import KernelModel
@@ -32,32 +33,45 @@ from scwlearn.model.covariance import Array
 
 # Bytes of the digest of an example.
 _DIGEST = 16
-# Forms of the support: nothing; columns of a precomputed kernel matrix; dense rows; sparse rows.
-_FORMS = ("none", "numbers", "dense", "sparse")
 
 
-def encode_kernel(kernel: Kernel) -> dict[str, Any]:
-    """Return the JSON of a kernel that has a name."""
+@dataclass(frozen=True)
+class StoredSupport:
+    """The JSON of the support: nothing, columns of a precomputed kernel matrix, dense rows or sparse rows."""
+
+    form: Annotated[str, OneOf(("none", "numbers", "dense", "sparse"))]
+    count: Count
+    index_bits: Annotated[int, OneOf((32, 64))]
+
+
+class StoredKernelState(NamedTuple):
+    """The JSON of what a kernel learner has learned."""
+
+    counters: Counters
+    n_features: Count | None
+    support: StoredSupport
+    initial_variance: InitialVariance
+    sizes: list[Count]
+    spans: list[Count]
+
+
+def encode_kernel(kernel: Kernel) -> StoredKernel:
+    """Return what is stored of a kernel that has a name."""
     if not isinstance(kernel.of, str):
         raise TypeError(
             "the kernel is a function, which cannot be saved: model files hold no code; use a kernel with a name"
         )
-    return {"name": kernel.of, "parameters": encode_settings(kernel.parameters)}
+    return StoredKernel(kernel.of, {name: encode_scalar(value) for name, value in kernel.parameters.items()})
 
 
-def decode_kernel(fields: JsonObject) -> Kernel:
+def decode_kernel(stored: StoredKernel) -> Kernel:
     """Return a kernel by its name."""
-    name, parameters = fields.string("name"), decode_settings(fields, "parameters")
-    fields.finish()
-    for parameter, value in parameters.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e300:
-            raise InvalidModelFile(f"{fields.path}.parameters.{parameter} must be a number, got {shorten(value)}")
-    kernel: Kernel = construct(Kernel, name, parameters)
+    kernel: Kernel = construct(Kernel, stored.name, stored.parameters)
     return kernel
 
 
-def encode_kernel_state(model: KernelModel, arrays: Arrays) -> dict[str, Any]:
-    """Add the arrays to `arrays` and return the JSON metadata."""
+def encode_kernel_state(model: KernelModel, arrays: Arrays) -> StoredKernelState:
+    """Add the arrays to `arrays` and return the rest."""
     support = _encode_support(model.support, arrays)
     arrays["scalars"] = model.scalars
     if not model.is_binary:
@@ -66,32 +80,33 @@ def encode_kernel_state(model: KernelModel, arrays: Arrays) -> dict[str, Any]:
         arrays |= {f"span_{i}": np.asarray(span.examples, dtype=np.int64) for i, span in enumerate(model.spans)}
     arrays |= {f"factor_{i}": span.factor for i, span in enumerate(model.spans)}
     arrays |= {f"memory_{c}": memory for c, memory in enumerate(model.memories)}
-    return {
-        "counters": model.tally.tolist(),
-        "n_features": model.n_features,
-        "support": support,
-        "initial_variance": model.initial_variance,
-        "sizes": model.sizes,
-        "spans": [span.count for span in model.spans],
-    }
+    return StoredKernelState(
+        counters=model.tally.tolist(),
+        n_features=model.n_features,
+        support=support,
+        initial_variance=model.initial_variance,
+        sizes=model.sizes,
+        spans=[span.count for span in model.spans],
+    )
 
 
-def decode_kernel_state(learner: KernelLearner, fields: JsonObject, arrays: ArrayReader) -> None:
+def decode_kernel_state(learner: KernelLearner, fields: dict[str, Any], path: str, arrays: ArrayReader) -> None:
     """Restore what a kernel learner has learned."""
-    model = learner.model
-    model.tally, model.n_features = decode_counters(fields), fields.optional_integer("n_features")
-    precomputed = learner.kernel.is_precomputed
-    examples, count = _decode_support(fields.object("support"), arrays, model.n_features, numbers=precomputed)
-    model.initial_variance = decode_initial_variance(fields)
-    sizes = fields.integers("sizes", 1 if model.is_binary else None)
-    counts = fields.integers("spans", 1 if model.one_span else len(sizes))
-    fields.finish()
-    if model.one_span and len(set(sizes)) > 1:
-        fields.reject("sizes", sizes, "the same for all classes")
+    model, stored = learner.model, read_fields(StoredKernelState, fields, path)
+    model.tally, model.n_features = np.array(stored.counters, dtype=np.int64), stored.n_features
+    model.initial_variance, sizes, counts = stored.initial_variance, stored.sizes, stored.spans
+    precomputed, where = learner.kernel.is_precomputed, f"{path}.support"
+    examples, count = _decode_support(stored.support, where, arrays, model.n_features, numbers=precomputed)
+    if model.is_binary and len(sizes) != 1:
+        reject(f"{path}.sizes", sizes, "a list of 1 integers >= 0")
+    if len(counts) != (expected := 1 if model.one_span else len(sizes)):
+        reject(f"{path}.spans", counts, f"a list of {expected} integers >= 0")
+    if model.one_span and len({*sizes}) > 1:
+        reject(f"{path}.sizes", sizes, "the same for all classes")
     if any(size < n for size, n in zip(sizes, counts * len(sizes) if model.one_span else counts, strict=True)):
-        fields.reject("sizes", sizes, f"at least the sizes of the spans, {shorten(counts)}")
+        reject(f"{path}.sizes", sizes, f"at least the sizes of the spans, {shorten(counts)}")
     if model.is_binary and counts != [count]:
-        fields.reject("spans", counts, f"[{count}], the number of examples")
+        reject(f"{path}.spans", counts, f"[{count}], the number of examples")
     factors = [_decode_factor(arrays, f"factor_{i}", n) for i, n in enumerate(counts)]
     if model.is_binary:
         model.spans = [Support(examples, count, factors[0])]
@@ -105,8 +120,8 @@ def decode_kernel_state(learner: KernelLearner, fields: JsonObject, arrays: Arra
     model.memories = [decode_memory(arrays, f"memory_{c}", model.covariance, size) for c, size in enumerate(sizes)]
 
 
-def _encode_support(support: Examples, arrays: Arrays) -> dict[str, Any]:
-    """Add the arrays to `arrays` and return the JSON metadata."""
+def _encode_support(support: Examples, arrays: Arrays) -> StoredSupport:
+    """Add the arrays to `arrays` and return the rest."""
     examples, index_bits = support.examples, 64
     if examples is None:
         form = "none"
@@ -116,22 +131,20 @@ def _encode_support(support: Examples, arrays: Arrays) -> dict[str, Any]:
     else:
         form = "numbers" if examples.ndim == 1 else "dense"
         arrays["examples"] = examples
-    return {"form": form, "count": support.count, "index_bits": index_bits}
+    return StoredSupport(form, support.count, index_bits)
 
 
 def _decode_support(
-    fields: JsonObject, arrays: ArrayReader, n_features: int | None, *, numbers: bool
+    stored: StoredSupport, path: str, arrays: ArrayReader, n_features: int | None, *, numbers: bool
 ) -> tuple[Any, int]:
     """Return the examples and their count; they are `numbers` of columns for a precomputed kernel, else rows."""
-    form, count = fields.choice("form", _FORMS), fields.integer("count")
-    index = {32: INT32, 64: INT64}[fields.choice("index_bits", (32, 64))]
-    fields.finish()
+    form, count, index = stored.form, stored.count, {32: INT32, 64: INT64}[stored.index_bits]
     if (form == "none") != (count == 0) or (form != "none" and (form == "numbers") != numbers):
-        raise InvalidModelFile(f"{fields.path}: {count} examples of form {form!r} do not fit the kernel")
+        raise InvalidModelFile(f"{path}: {count} examples of form {form!r} do not fit the kernel")
     if form == "none":
         return None, 0
     if n_features is None:
-        raise InvalidModelFile(f"{fields.path}: {count} examples, but the number of features is missing")
+        raise InvalidModelFile(f"{path}: {count} examples, but the number of features is missing")
     if form == "numbers":
         columns = arrays.take("examples", INT64, (count,))
         check_range("examples", columns, 0, n_features - 1, f"column must be an integer from 0 to {n_features - 1}")

@@ -11,12 +11,13 @@ import io
 import math
 from collections.abc import Iterator, Mapping
 from mmap import mmap
-from typing import Any, BinaryIO, NamedTuple
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject, dump_json, parse_json, shorten
+from scwlearn._util.json_fields import MAX_COUNT, Count, OneOf, shorten
+from scwlearn.files.json_reader import InvalidModelFile, dump_json, parse_json, read_fields
 
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -124,6 +125,14 @@ def read_header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
     return header, 8 + length
 
 
+class _StoredEntry(NamedTuple):
+    """The JSON of an array in the header."""
+
+    dtype: Annotated[str, OneOf(tuple(_DTYPES))]
+    shape: list[Count]
+    data_offsets: tuple[Count, Count]
+
+
 class _Entry(NamedTuple):
     """What the header says of an array."""
 
@@ -134,15 +143,14 @@ class _Entry(NamedTuple):
 
 
 def _entry(name: str, value: Any) -> _Entry:
-    fields = JsonObject(value, f"array {shorten(name)}")
-    dtype = _DTYPES[fields.choice("dtype", tuple(_DTYPES))]
-    shape, (start, end) = fields.integers("shape"), fields.integers("data_offsets", 2)
-    fields.finish()
+    path = f"array {shorten(name)}"
+    stored = read_fields(_StoredEntry, value, path)
+    dtype, shape, (start, end) = _DTYPES[stored.dtype], stored.shape, stored.data_offsets
     # NumPy refuses shapes whose sizes multiply to more than it can address, even next to a 0.
     if len(shape) > _MAX_DIMENSIONS or dtype.itemsize * math.prod(length or 1 for length in shape) > MAX_COUNT:
-        raise InvalidModelFile(f"{fields.path} is too large: shape {shorten(shape)}")
+        raise InvalidModelFile(f"{path} is too large: shape {shorten(shape)}")
     if end - start != dtype.itemsize * math.prod(shape):
-        raise InvalidModelFile(f"{fields.path}: shape {shape} does not match data_offsets {[start, end]}")
+        raise InvalidModelFile(f"{path}: shape {shape} does not match data_offsets {[start, end]}")
     return _Entry(name, dtype, tuple(shape), (start, end))
 
 

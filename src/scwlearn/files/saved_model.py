@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from scwlearn import __version__
-from scwlearn.data.schema import stored_features
-from scwlearn.files.codec import ArrayReader, Arrays, decode_settings, encode_settings
-from scwlearn.files.json_reader import InvalidModelFile, JsonObject, shorten
+from scwlearn._util.json_fields import IGNORE_UNKNOWN, Count, Name, shorten, to_json
+from scwlearn.data.run_record import Record
+from scwlearn.data.schema import Schema
+from scwlearn.files.codec import ArrayReader, Arrays, StoredSettings, decode_settings, encode_settings
+from scwlearn.files.json_reader import InvalidModelFile, read_fields, reject
 from scwlearn.files.learner import (
+    StoredClassifier,
+    StoredLearner,
     complete_settings,
     construct,
     decode_classifier,
@@ -25,12 +29,47 @@ from scwlearn.learning.settings import FEATURES, Argument, Face, arguments_for, 
 from scwlearn.rules import AUTO, Rule, all_rules
 
 #: A scikit-learn estimator, a `StreamClassifier`, a class of `scwlearn.river`, or a learner itself.
-KINDS = ("estimator", "stream", "river", "learner")
+Kind = Literal["estimator", "stream", "river", "learner"]
 
 # Imported when a model is restored: each class knows how, by `_restore`.
 _HOMES = {"estimator": "scwlearn.estimators", "stream": "scwlearn.stream", "river": "scwlearn.river"}
 
 _LEARNERS = ("Learner", "KernelLearner")
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a model was made from others: the command, when it began (ISO 8601, UTC), and the names of the files."""
+
+    command: str
+    began: str
+    sources: Annotated[list[str], Name("from")] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _StoredAttributes:
+    """The JSON of the attributes of a fitted estimator."""
+
+    n_features_in_: Count | None = None
+    feature_names_in_: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class _StoredModel:
+    """The JSON of a model file."""
+
+    kind: Kind
+    class_name: Annotated[str, Name("class")]
+    settings: StoredSettings
+    fixed_settings: StoredSettings
+    attributes: _StoredAttributes
+    learner: StoredLearner | None
+    classifier: StoredClassifier | None
+    notes: dict[str, Any]
+    schema: Schema | None = None
+    record: Annotated[Record, IGNORE_UNKNOWN] | None = None
+    made: Made | None = None
+    batch: Count | None = None
 
 
 @dataclass(eq=False)
@@ -53,6 +92,14 @@ class SavedModel:
         Settings that cannot change after the first fit, as they were then, of a fitted estimator.
     notes : dict
         JSON values that were saved with the model.
+    schema : Schema or None
+        How `scwlearn train` read its data; later data is read in the same way.
+    record : Record or None
+        The record of the training run, which a report shows.
+    made : Made or None
+        How the model was made from others.
+    batch : int or None
+        Number of the last micro-batch that a streaming query has learned.
     library : str
         Version of scwlearn that wrote the file.
 
@@ -65,13 +112,17 @@ class SavedModel:
     ('stream', {'r': 2.0})
     """
 
-    kind: str
+    kind: Kind
     class_name: str
     learner: Any
     settings: dict[str, Any] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
     fixed_settings: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    schema: Schema | None = None
+    record: Record | None = None
+    made: Made | None = None
+    batch: int | None = None
     library: str = __version__
 
     @classmethod
@@ -178,59 +229,78 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Arrays]:
     arrays: Arrays = {}
     classifier = saved.learner if isinstance(saved.learner, Classifier) else None
     learner = saved.learner if classifier is None else classifier.learner
-    metadata = {
-        "kind": saved.kind,
-        "class": saved.class_name,
-        "settings": encode_settings(saved.settings),
-        "fixed_settings": encode_settings(saved.fixed_settings),
-        "attributes": saved.attributes,
-        "learner": None if learner is None else encode_learner(learner, arrays),
-        "classifier": None if classifier is None else encode_classifier(classifier, arrays),
-        "notes": saved.notes,
-    }
-    return metadata, arrays
+    stored = _StoredModel(
+        kind=saved.kind,
+        class_name=saved.class_name,
+        settings=encode_settings(saved.settings),
+        fixed_settings=encode_settings(saved.fixed_settings),
+        attributes=_StoredAttributes(**saved.attributes),
+        learner=None if learner is None else encode_learner(learner, arrays),
+        classifier=None if classifier is None else encode_classifier(classifier, arrays),
+        notes=saved.notes,
+        schema=saved.schema,
+        record=saved.record,
+        made=saved.made,
+        batch=saved.batch,
+    )
+    return to_json(stored, defaults=False), arrays
 
 
 def decode(metadata: Any, arrays: Mapping[str, Any], library: str = __version__) -> SavedModel:
     """Return the contents of a file from untrusted metadata and arrays."""
-    fields, reader = JsonObject(metadata, "model"), ArrayReader(arrays)
-    saved = SavedModel(fields.choice("kind", KINDS), fields.string("class"), None, library=library)
-    saved.settings = decode_settings(fields, "settings")
-    saved.fixed_settings = decode_settings(fields, "fixed_settings")
-    attributes, saved.notes = fields.object("attributes"), fields.mapping("notes")
-    learner, classifier = fields.optional_object("learner"), fields.optional_object("classifier")
-    fields.finish()
-    if learner is None and saved.kind != "estimator":
+    stored, reader = read_fields(_StoredModel, metadata, "model"), ArrayReader(arrays)
+    learner, classifier = stored.learner, stored.classifier
+    if learner is None and stored.kind != "estimator":
         raise InvalidModelFile("model.learner is missing")
-    if (classifier is not None) != (learner is not None and saved.kind != "learner"):
+    if (classifier is not None) != (learner is not None and stored.kind != "learner"):
         raise InvalidModelFile("model.classifier must be there if and only if a classifier has been fitted")
-    if learner is not None:
-        saved.learner = decode_learner(learner, reader)
+    learned = None if learner is None else decode_learner(learner, "model.learner", reader)
     if classifier is not None:
-        has_features = "features" in classifier
-        saved.learner = decode_classifier(saved.learner, classifier, reader)
-        if not has_features and isinstance(saved.notes.get("data"), dict):
-            # Earlier versions kept the columns of the data in the notes.
-            saved.learner.features = construct(stored_features, saved.notes["data"])
-        if saved.kind == "estimator":
-            saved.attributes = _decode_attributes(saved.learner, attributes)
+        learned = decode_classifier(learned, classifier, "model.classifier", reader)
     reader.finish()
-    attributes.finish()
+    saved = SavedModel(
+        kind=stored.kind,
+        class_name=stored.class_name,
+        learner=learned,
+        settings=decode_settings(stored.settings, "model.settings"),
+        attributes=_decode_attributes(stored, learned),
+        fixed_settings=decode_settings(stored.fixed_settings, "model.fixed_settings"),
+        notes=stored.notes,
+        schema=_decode_schema(stored.schema, learned),
+        record=stored.record,
+        made=stored.made,
+        batch=stored.batch,
+        library=library,
+    )
     _complete(saved)
     return saved
 
 
-def _decode_attributes(learner: Classifier, fields: JsonObject) -> dict[str, Any]:
-    width = fields.integer("n_features_in_")
-    attributes: dict[str, Any] = {"n_features_in_": width}
-    known = learner.learner.n_features
+def _decode_attributes(stored: _StoredModel, learned: Any) -> dict[str, Any]:
+    path, width, names = "model.attributes", stored.attributes.n_features_in_, stored.attributes.feature_names_in_
+    if stored.kind != "estimator" or learned is None:
+        if stored.attributes != _StoredAttributes():
+            raise InvalidModelFile(f"{path} must be empty unless the model is a fitted estimator")
+        return {}
+    if width is None:
+        raise InvalidModelFile(f"{path}.n_features_in_ is missing")
+    known = learned.learner.n_features
     if known not in (None, width):
-        fields.reject("n_features_in_", width, f"{known}, the number of features of the learner")
-    if "feature_names_in_" in fields:
-        names = attributes["feature_names_in_"] = fields.array("feature_names_in_")
-        if len(names) != width or not all(isinstance(name, str) for name in names):
-            fields.reject("feature_names_in_", names, f"a list of {width} strings")
-    return attributes
+        reject(f"{path}.n_features_in_", width, f"{known}, the number of features of the learner")
+    if names is None:
+        return {"n_features_in_": width}
+    if len(names) != width:
+        reject(f"{path}.feature_names_in_", names, f"a list of {width} strings")
+    return {"n_features_in_": width, "feature_names_in_": names}
+
+
+def _decode_schema(schema: Schema | None, learned: Any) -> Schema | None:
+    """Return the schema with the features of the model."""
+    if schema is None:
+        return None
+    if not isinstance(learned, Classifier):
+        raise InvalidModelFile("model.schema must be missing unless a classifier has been fitted")
+    return schema.fixed(learned.features)
 
 
 def _complete(saved: SavedModel) -> None:

@@ -6,13 +6,14 @@ Unlike a file, they have no checksum: they live no longer than the connection th
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.json_fields import Count
 from scwlearn.files import safetensors
-from scwlearn.files.json_reader import MAX_COUNT, InvalidModelFile, JsonObject, dump_json, parse_json, shorten
+from scwlearn.files.json_reader import InvalidModelFile, dump_json, parse_json, read_fields
 from scwlearn.files.saved_model import SavedModel, decode, encode
 
 Array = NDArray[Any]
@@ -24,6 +25,13 @@ _CACHE_LINE = 64
 # An array is sent whole if more than the first fraction of it has changed, or more than the second of a sample: every
 # 61st number.
 _MOST_CHANGED, _SURELY_CHANGED, _SAMPLED = 0.5, 0.75, 61
+
+
+class _Metadata(NamedTuple):
+    """The metadata of the header: the JSON of the model, and of the shapes of the arrays that are sent in part."""
+
+    model: str
+    changed: str
 
 
 def pack(saved: SavedModel, base: bytes | None = None) -> bytes:
@@ -67,7 +75,7 @@ def pack(saved: SavedModel, base: bytes | None = None) -> bytes:
         if difference is not None:
             sent[name + _PLACES], sent[name] = difference
             shapes[name] = [*array.shape]
-    return b"".join(safetensors.encode({"model": text, "changed": dump_json(shapes)}, sent))
+    return b"".join(safetensors.encode(_Metadata(text, dump_json(shapes))._asdict(), sent))
 
 
 def unpack(packed: bytes, base: bytes | None = None, *, copy: bool = True) -> SavedModel:
@@ -76,8 +84,8 @@ def unpack(packed: bytes, base: bytes | None = None, *, copy: bool = True) -> Sa
     Raises InvalidModelFile if the bytes are no packed model, or belong to another base.
     """
     metadata, arrays = safetensors.view(packed)
-    fields = JsonObject(metadata, "packed model")
-    text, shapes = fields.string("model"), _shapes(fields.string("changed"))
+    text, changed = read_fields(_Metadata, metadata, "packed model")
+    shapes = read_fields(dict[str, list[Count]], parse_json(changed, "changed"), "changed")
     known = {} if base is None else safetensors.view(base)[1]
     whole = {
         name: _restored(name, known, arrays, shapes[name]) if name in shapes else _copied(array) if copy else array
@@ -85,17 +93,6 @@ def unpack(packed: bytes, base: bytes | None = None, *, copy: bool = True) -> Sa
         if not name.endswith(_PLACES)
     }
     return decode(parse_json(text, "model"), whole)
-
-
-def _shapes(text: str) -> dict[str, list[int]]:
-    """Return the shapes of the arrays of which only a difference is there."""
-    shapes = parse_json(text, "changed")
-    if not isinstance(shapes, dict):
-        raise InvalidModelFile("changed must be an object")
-    for name, shape in shapes.items():
-        if not isinstance(shape, list) or not all(type(size) is int and 0 <= size <= MAX_COUNT for size in shape):
-            raise InvalidModelFile(f"the shape of {shorten(name)} must be a list of sizes")
-    return shapes
 
 
 def _empty(size: int, dtype: np.dtype[Any]) -> Array:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE, Vocabulary
+from scwlearn._util.json_fields import Count, shorten
 from scwlearn.files.codec import BYTE, FLOAT64, INT64, ArrayReader, Arrays, check_range
-from scwlearn.files.json_reader import InvalidModelFile, JsonObject, parse_json, shorten
+from scwlearn.files.json_reader import InvalidModelFile, parse_json
 from scwlearn.model.scale import COUNT, MEAN, VARIANCE, RunningScale
 
 _KEY_TYPES: dict[str | None, type | None] = {"str": str, "int": int, None: None}
 # Votes are kept in 31 bits.
 _MAX_VOTES = 2**31 - 1
-
 
 # Lines of a running scale: the number of rows, then variance, count and mean of each feature.
 _MOMENTS = "moments"
@@ -24,8 +24,15 @@ _MOMENTS = "moments"
 _MOST_ROWS = 2**53 - 1
 
 
-def encode_vocabulary(vocabulary: Vocabulary, arrays: Arrays) -> dict[str, Any]:
-    """Add the arrays to `arrays` and return the JSON metadata."""
+class StoredVocabulary(NamedTuple):
+    """The JSON of a vocabulary: the type of its names, if there are any, and their number."""
+
+    keys: Literal["str", "int", None]
+    names: Count
+
+
+def encode_vocabulary(vocabulary: Vocabulary, arrays: Arrays) -> StoredVocabulary:
+    """Add the arrays to `arrays` and return the rest."""
     _, hashed, key_type, features, owners = vocabulary.__getstate__()
     if key_type not in _KEY_TYPES.values():
         raise TypeError(f"feature names of type {key_type.__name__} cannot be saved; use strings or integers")
@@ -37,31 +44,26 @@ def encode_vocabulary(vocabulary: Vocabulary, arrays: Arrays) -> dict[str, Any]:
         arrays["slots"] = np.array([slot for slot, _, _, _ in owners], dtype=np.int64)
         arrays["votes"] = np.array([votes for _, _, _, votes in owners], dtype=np.int64)
         arrays["shared"] = np.array([shared for _, _, shared, _ in owners], dtype=np.uint8)
-    return {
-        "keys": None if key_type is None else key_type.__name__,
-        "names": len(names),
-    }
+    return StoredVocabulary(None if key_type is None else key_type.__name__, len(names))
 
 
 def decode_vocabulary(
-    fields: JsonObject, arrays: ArrayReader, width: int, *, max_features: int | None, hashed: bool
+    stored: StoredVocabulary, path: str, arrays: ArrayReader, width: int, *, max_features: int | None, hashed: bool
 ) -> Vocabulary:
     """Return the vocabulary of a model with `width` features, bounded as its settings say."""
-    key_type = _KEY_TYPES[fields.choice("keys", tuple(_KEY_TYPES))]
-    count = fields.integer("names")
-    fields.finish()
+    key_type, count = _KEY_TYPES[stored.keys], stored.names
     if hashed and max_features != width:
-        raise InvalidModelFile(f"{fields.path}: {max_features} slots in a model of {width} features")
+        raise InvalidModelFile(f"{path}: {max_features} slots in a model of {width} features")
     features = _decode_names(arrays, key_type, count)
     capacity = width if max_features is None else min(width, max_features)
     if not hashed and count > capacity:
-        raise InvalidModelFile(f"{fields.path}: {count} names in a model of {capacity} features")
+        raise InvalidModelFile(f"{path}: {count} names in a model of {capacity} features")
     owners = _decode_owners(arrays, [*features], width) if hashed else []
     vocabulary = Vocabulary.__new__(Vocabulary)
     try:
         vocabulary.__setstate__((max_features, hashed, key_type, {} if hashed else features, owners))
     except ValueError as error:  # a name that cannot be hashed
-        raise InvalidModelFile(f"{fields.path}: {error}") from None
+        raise InvalidModelFile(f"{path}: {error}") from None
     return vocabulary
 
 

@@ -369,8 +369,8 @@ class Classifier(ClassifyOne):
 
     @property
     def covariance_kind(self) -> str:
-        """The form of Sigma."""
-        name: str = self._model.covariance.name
+        """The form of Sigma; before there is a model, that of its configuration, which may be "auto"."""
+        name: str = self.config.covariance if self._model is None else self._model.covariance.name
         return name
 
     @property

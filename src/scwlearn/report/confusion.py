@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scwlearn.data.run_record import Record
 from scwlearn.display.formatting import abbreviated, count, percent, shorten, text_width
 from scwlearn.display.markup import Markup, coordinate, element, numbers, panel, table, visible
 from scwlearn.display.svg import label, svg, tooltip
-from scwlearn.runs.record import Record
 
 #: With more classes, the most frequent confusions are listed instead of a matrix.
 _MAX_CLASSES, _LISTED_PAIRS = 30, 20

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from scwlearn.data.run_record import Point, Record
 from scwlearn.display.formatting import abbreviated, count, four_decimals, four_digits, percent, short_percent
 from scwlearn.display.markup import Markup, legend, numbers, panel
 from scwlearn.display.svg import Line, line_plot
 from scwlearn.display.theme import line_class
 from scwlearn.report.key_figures import curve_points, difference, label_text, mean_speed
-from scwlearn.runs.record import Point, Record
 
 
 @dataclass(frozen=True)

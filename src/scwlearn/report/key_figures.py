@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from scwlearn.data.run_record import Baseline, Bin, Point, Record
 from scwlearn.display.formatting import (
     abbreviated,
     count,
@@ -17,7 +18,6 @@ from scwlearn.display.formatting import (
     shorten,
 )
 from scwlearn.display.markup import visible
-from scwlearn.runs.record import Baseline, Bin, Point, Record
 
 _HOLDOUT = {"error": ("Holdout error", percent), "log_loss": ("Holdout log-loss", four_decimals)}
 

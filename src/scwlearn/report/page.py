@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from scwlearn._util.atomic import write_atomically
+from scwlearn.data.run_record import Record
 from scwlearn.display.document import html_document
 from scwlearn.display.formatting import count, date_time, four_digits, percent, shorten
 from scwlearn.display.markup import Markup, WidePanel, element, join, legend_key, panel, table, visible
@@ -19,7 +20,6 @@ from scwlearn.report.parts import part_panels
 from scwlearn.report.reliability import joint_reliability_panel, reliability_panel
 from scwlearn.report.weights import weights_panel
 from scwlearn.rules import find_rule
-from scwlearn.runs.record import Record
 from scwlearn.runs.warnings import record_warnings
 
 #: Limits of the table of settings.
@@ -49,7 +49,7 @@ def page(records: Sequence[Record], names: Sequence[str] | None = None) -> str:
     Examples
     --------
     >>> from scwlearn.report import page
-    >>> from scwlearn.runs.record import Point, Record
+    >>> from scwlearn.data.run_record import Point, Record
     >>> record = Record("scwlearn train a.libsvm", "2026-01-01T12:00:00+00:00", "1.0", ["a.libsvm"], "arow", {"r": 1.0},
     ...                 {}, [-1, 1], 2, [Point(1, 1, 1, 2, 0.1), Point(2, 1, 2, 2, 0.2)])
     >>> "<h1>AROW on a.libsvm</h1>" in page([record])

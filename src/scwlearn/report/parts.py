@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from scwlearn.data.run_record import LearnedPart, Record
 from scwlearn.display.formatting import count, percent, plural, short_percent
 from scwlearn.display.markup import Markup, legend, numbers, panel, table
 from scwlearn.display.svg import Line, line_plot
-from scwlearn.runs.record import LearnedPart, Record
 
 _ALL, _EACH = "all parts", "each part"
 _COLUMNS = ("round", "parts", "examples", "first half", "second half", "sent", "slowest part", "merging")

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+from scwlearn.data.run_record import Bin
 from scwlearn.display.formatting import abbreviated, count, percent, plural, short_percent, text_width
 from scwlearn.display.markup import Markup, coordinate, element, join, legend, numbers, panel
 from scwlearn.display.svg import Axis, label, linear_axis, svg, tooltip, x_grid, y_grid
 from scwlearn.report.key_figures import calibration_error
-from scwlearn.runs.record import Bin
 
 _WIDTH, _HEIGHT = 480.0, 346.0
 _LEFT, _RIGHT, _TOP = 54.0, 452.0, 12.0

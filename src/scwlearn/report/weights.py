@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from scwlearn.data.run_record import TopWeight
 from scwlearn.display.formatting import count, four_digits, shorten, text_width
 from scwlearn.display.markup import Markup, coordinate, element, numbers, panel, visible
 from scwlearn.display.svg import Axis, drawable, label, linear_axis, svg, tooltip, x_grid
-from scwlearn.runs.record import TopWeight
 
 #: Limits on what is drawn.
 _MAX_CLASSES, _MAX_WEIGHTS = 30, 30

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch
+from scwlearn.data.run_record import Baseline
 from scwlearn.runs.batches import check_label_type, training_labels
 from scwlearn.runs.coverage import Coverage, CoverageCounter
 from scwlearn.runs.metrics import MAX_CONFUSION_CLASSES, majority_baseline
 from scwlearn.runs.predict import predict
-from scwlearn.runs.record import Baseline
 from scwlearn.runs.trained_model import TrainedModel
 
 Array = NDArray[np.float64]

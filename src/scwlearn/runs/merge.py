@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from scwlearn.data.formats import get_format
 from scwlearn.data.schema import Schema
 from scwlearn.files import SavedModel, read
+from scwlearn.files.saved_model import Made
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.merging import merge
-from scwlearn.runs.trained_model import saved_schema
 
 
 def merge_files(
@@ -19,31 +18,32 @@ def merge_files(
     how: str = "auto",
     weights: Sequence[float] | None = None,
     *,
-    made: dict[str, Any] | None = None,
+    made: Made | None = None,
 ) -> SavedModel:
-    """Merge files of models with the same algorithm and settings; `made` is a note on how the result was made.
+    """Merge files of models with the same algorithm and settings; `made` says how the result was made.
 
     Raises ValueError if a file is not a model, or the models cannot be merged.
     """
     saved = [read(path) for path in paths]
     schema = _common_schema(paths, saved)
-    notes: dict[str, Any] = {} if made is None else {"made": made}
-    if schema is not None:
-        notes["data"] = schema.to_json()
     try:
         if schema is None or not all(isinstance(one.learner, Classifier) for one in saved):
-            return SavedModel.from_model(merge([one.to_model() for one in saved], how, weights), notes)
-        # Models of the command need no scikit-learn, and their data may differ in width.
-        return SavedModel.from_classifier(merge([one.learner for one in saved], how, weights), notes)
+            merged = SavedModel.from_model(merge([one.to_model() for one in saved], how, weights))
+        else:
+            # Models of the command need no scikit-learn, and their data may differ in width.
+            merged = SavedModel.from_classifier(merge([one.learner for one in saved], how, weights))
     except (TypeError, ValueError) as error:
         message = re.sub(r"\bmodels\[(\d+)\]", lambda found: paths[int(found[1])], str(error))
         raise ValueError(message) from None
+    merged.schema, merged.made = schema, made
+    return merged
 
 
 def _common_schema(paths: Sequence[str], saved: Sequence[SavedModel]) -> Schema | None:
     """Return the schema of all models; None if one has none."""
     first: Schema | None = None
-    for path, schema in zip(paths, map(saved_schema, saved), strict=True):
+    for path, one in zip(paths, saved, strict=True):
+        schema = one.schema
         if schema is None:
             return None
         first = first or schema

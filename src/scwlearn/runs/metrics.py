@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn.data.labels import Classes, looks_sorted
+from scwlearn.data.run_record import Baseline, Bin
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.lesson import ProgressiveScores
-from scwlearn.runs.record import Baseline, Bin
 
 #: Confusion matrices of more classes than this are not kept.
 MAX_CONFUSION_CLASSES = 100

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scwlearn import __version__
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.io.errors import DataError
+from scwlearn.data.run_record import Baseline, Pass, Point, Record
 from scwlearn.data.schema import Schema
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
@@ -24,7 +25,6 @@ from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is
 from scwlearn.runs.batches import check_label_type, numbers_as_names, training_labels
 from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.metrics import LabelCounts, ProbabilityMetrics, ProgressiveMetrics, label_ranks
-from scwlearn.runs.record import Baseline, Pass, Point, Record
 from scwlearn.runs.trained_model import TrainedModel
 
 #: Largest weights of each class in a record.

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from scwlearn.data.features import PLAIN, Features
-from scwlearn.data.formats import format_names
-from scwlearn.data.schema import Schema, stored_features
+from scwlearn._util.json_fields import to_json
+from scwlearn.data.run_record import Record, TopWeight
+from scwlearn.data.schema import Schema
 from scwlearn.files import SavedModel, read, write
 from scwlearn.files.container import FORMAT
 from scwlearn.learning.classifier import Classifier
@@ -28,12 +28,8 @@ from scwlearn.learning.explain import (
 )
 from scwlearn.learning.learner import Learner
 from scwlearn.rules import AUTO, Rule, all_rules
-from scwlearn.runs.record import Record, TopWeight
 
 Facts = dict[str, Any]
-
-# Keys of the notes in a model file.
-_DATA, _RUN = "data", "run"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +55,7 @@ class TrainedModel:
     @classmethod
     def from_saved(cls, saved: SavedModel) -> TrainedModel:
         """Wrap the content of a model file, which must be a classifier."""
-        run = saved.notes.get(_RUN)
-        return cls(saved.learner, saved_schema(saved), None if run is None else Record.from_json(run), saved)
+        return cls(saved.learner, saved.schema, saved.record, saved)
 
     def write(self, path: str | Path) -> None:
         """Replace a model file atomically."""
@@ -71,12 +66,10 @@ class TrainedModel:
         return self._to_save().to_model()
 
     def _to_save(self) -> SavedModel:
-        notes = dict(self.saved.notes) if self.saved is not None else {}
-        if self.schema is not None:
-            notes[_DATA] = self.schema.to_json()
-        if self.record is not None:
-            notes[_RUN] = self.record.to_json()
-        return SavedModel.from_classifier(self.classifier, notes)
+        saved = SavedModel.from_classifier(self.classifier, {} if self.saved is None else self.saved.notes)
+        saved.schema, saved.record = self.schema, self.record
+        saved.made = None if self.saved is None else self.saved.made
+        return saved
 
     @property
     def rule(self) -> Rule:
@@ -187,32 +180,6 @@ class TrainedModel:
         return {str(label): [TopWeight(**_facts(w) | {"name": str(w.name)}) for w in own] for label, own in top.items()}
 
 
-def saved_schema(saved: SavedModel) -> Schema | None:
-    """Return the schema that a model file keeps, if any."""
-    data = saved.notes.get(_DATA)
-    features = getattr(saved.learner, "features", PLAIN)
-    return None if data is None else checked_schema(data, features)
-
-
-def checked_schema(value: Any, features: Features) -> Schema:
-    """Return a schema from JSON values and the features of a model; raise a ValueError if it is invalid."""
-    try:
-        schema = Schema.from_json(value, features)
-    except (AttributeError, TypeError) as error:
-        raise ValueError(f"data: invalid schema: {error}") from None
-    if schema.format not in format_names():
-        raise ValueError(f"data: unknown format {schema.format!r:.60}; allowed: {', '.join(format_names())}")
-    return schema
-
-
-def checked_features(value: Any) -> Features:
-    """Return the features that JSON values of a schema hold; raise a ValueError if they are invalid."""
-    try:
-        return stored_features(value)
-    except (AttributeError, TypeError) as error:
-        raise ValueError(f"data: invalid features: {error}") from None
-
-
 def json_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as JSON values; a kernel that is a function is left out."""
     return {
@@ -306,8 +273,8 @@ def _classifier(model: TrainedModel, top: int, features: Sequence[str]) -> Facts
         facts["trained"] = {"command": record.command, "began": record.began, "sources": record.sources}
         if record.holdout is not None:
             facts["held_out"] = record.holdout
-    if model.saved is not None and "made" in model.saved.notes:
-        facts["made"] = model.saved.notes["made"]
+    if model.saved is not None and model.saved.made is not None:
+        facts["made"] = to_json(model.saved.made, defaults=False)
     if not isinstance(model.classifier.learner, Learner) or model.classifier.learner.model is None:
         if features:
             raise ValueError("the model has no weights of features")

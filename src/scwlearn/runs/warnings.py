@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scwlearn.data.run_record import Baseline, Record
 from scwlearn.display.formatting import number_text, plural
 from scwlearn.learning.data_warnings import SORTED_LABELS, UNEVEN_FEATURES
-from scwlearn.runs.record import Baseline, Record
 
 if TYPE_CHECKING:
     from scwlearn.runs.coverage import Coverage

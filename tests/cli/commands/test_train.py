@@ -18,8 +18,8 @@ import scwlearn.learning.committee.learner as learning_committee
 import scwlearn.learning.learner as learning_learner
 from run_examples import libsvm_text, vw_text
 from scwlearn.cli.app import run
+from scwlearn.data.run_record import Record
 from scwlearn.learning.classifier import Classifier
-from scwlearn.runs.record import Record
 from scwlearn.runs.trained_model import TrainedModel
 from use_examples import arrays, csv_model, failed, saved, written
 

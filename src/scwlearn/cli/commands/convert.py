@@ -83,7 +83,7 @@ def command(**given: Any) -> None:
     if (output is None) == (given["model"] is None):
         raise click.UsageError("give either -o, the file to write, or -m, the model to make of weights")
     # NumPy is imported from here on: --help does without it.
-    from scwlearn.runs.record import is_model_file
+    from scwlearn.runs.records import is_model_file
 
     first = given["data"][0]
     if output is None:
@@ -97,6 +97,7 @@ def command(**given: Any) -> None:
 def _weights_to_model(given: dict[str, Any]) -> None:
     from scwlearn.export import import_weights
     from scwlearn.files import SavedModel
+    from scwlearn.files.saved_model import Made
     from scwlearn.runs.trained_model import TrainedModel
 
     rule, parameters = None, given_parameters(given)
@@ -113,7 +114,8 @@ def _weights_to_model(given: dict[str, Any]) -> None:
         named=None if format == "auto" else not get_format(format).numbered,
         zero_based=given["zero_based"],
     )
-    saved = SavedModel.from_classifier(model.classifier, {"made": invocation()})
+    saved = SavedModel.from_classifier(model.classifier)
+    saved.made = Made(**invocation())
     TrainedModel(model.classifier, model.schema, saved=saved).write(given["model"])
     classes = plural(len(model.classifier.classes), "class", "classes")
     features = plural(model.n_features, "feature")

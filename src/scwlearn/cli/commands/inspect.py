@@ -126,9 +126,8 @@ def _shown(value: Any) -> str:
         return f"{value:g}"
     if isinstance(value, Mapping):
         return f"({_listed(value)})" if len(value) <= _MAX_CLASSES else f"({len(value)} entries)"
-    if isinstance(value, tuple):  # an interaction
-        return ":".join(value)
     if isinstance(value, list):
-        return ", ".join(map(_shown, value))
+        # A list in a list is an interaction.
+        return ", ".join(":".join(item) if isinstance(item, list) else _shown(item) for item in value)
     text = str(value)
     return text if text.isprintable() else repr(text)

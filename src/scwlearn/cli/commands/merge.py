@@ -47,9 +47,11 @@ def command(models: tuple[str, ...], model: Path, how: str, weights: str | None,
         numbers = None if weights is None else _numbers(weights, len(models))
     # NumPy is imported from here on: --help does without it.
     from scwlearn.files import write
+    from scwlearn.files.saved_model import Made
     from scwlearn.runs.merge import merge_files
 
-    merged = merge_files(models, how, numbers, made=invocation() | {"from": [os.path.basename(one) for one in models]})
+    made = Made(**invocation(), sources=[os.path.basename(one) for one in models])
+    merged = merge_files(models, how, numbers, made=made)
     write(merged, model)
     seen = plural(merged.learner.counts.seen, "example")
     Terminal(quiet=quiet).note(f"merged {plural(len(models), 'model')} trained on {seen}; model: {model}")

@@ -25,7 +25,7 @@ def command(runs: tuple[Path, ...], output: Path, quiet: bool) -> None:
     """
     check_outputs({"-o": output}, runs)
     from scwlearn.report import write_page
-    from scwlearn.runs.record import read_records
+    from scwlearn.runs.records import read_records
 
     write_page([record for path in runs for record in read_records(path)], output)
     Terminal(quiet=quiet).note(f"report: {output}")

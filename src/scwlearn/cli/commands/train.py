@@ -43,9 +43,9 @@ from scwlearn.display.formatting import plural
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input
     from scwlearn.data.batch import Batch
+    from scwlearn.data.run_record import Baseline, Point, Record
     from scwlearn.learning.classifier import Classifier
     from scwlearn.runs.config import ModelConfig
-    from scwlearn.runs.record import Baseline, Point, Record
     from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.trained_model import TrainedModel
 
@@ -157,6 +157,8 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) 
         raise
     if not run.has_begun:
         raise ValueError(f"{', '.join(data.names)}: no examples to learn from")
+    if not run.classifier.is_fitted:
+        raise ValueError(f"{', '.join(data.names)}: no examples to learn from, as all have the weight 0")
     result = trained_model(run, data, given)
     table.finish(run.points[-1])
     if epochs > 1:

@@ -29,8 +29,8 @@ from scwlearn.display.formatting import number_text, parameter_text, plural
 
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input
+    from scwlearn.data.run_record import Baseline
     from scwlearn.runs.config import ModelConfig
-    from scwlearn.runs.record import Baseline
     from scwlearn.runs.tune import CellResult
 
 # From the best to the worst.

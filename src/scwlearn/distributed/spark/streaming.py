@@ -13,9 +13,6 @@ from scwlearn.distributed.spark.frames import learn_frame
 from scwlearn.files import read, write
 from scwlearn.files.transport import pack, unpack
 
-#: The note of the model file that names the last micro-batch.
-BATCH_NOTE = "spark_batch"
-
 
 def learn_batches(model: Any, path: Path, *, rounds: int = 1, **columns: Any) -> Callable[[Any, int], None]:
     """Return a function for `foreachBatch` that learns each micro-batch exactly once.
@@ -61,7 +58,7 @@ def learn_batches(model: Any, path: Path, *, rounds: int = 1, **columns: Any) ->
         if number > last:
             learned = learn_frame(batch, start, classifier._columns(batch.columns), rounds=rounds)
             saved = unpack(learned)
-            saved.notes[BATCH_NOTE] = number
+            saved.batch = number
             write(saved, path)
         else:
             # After a crash, Spark repeats the last batch.
@@ -79,4 +76,4 @@ def _saved(path: str) -> tuple[bytes, int] | None:
     if not os.path.exists(path):
         return None
     saved = read(path)
-    return pack(saved), int(saved.notes.get(BATCH_NOTE, -1))
+    return pack(saved), -1 if saved.batch is None else saved.batch

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from scwlearn.runs.record import Record, read_records
+from scwlearn.data.run_record import Record
+from scwlearn.runs.records import read_records
 from use_examples import libsvm_model
 
 

@@ -2,19 +2,15 @@
 #include "parse/json.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "python/records.hpp"
+#include "python/text.hpp"
 
 using namespace nanobind::literals;
 
 namespace scwlearn {
 
 namespace {
-
-using Text = Column<std::uint8_t>;
-
-std::string_view view_of(const Text& text) { return {reinterpret_cast<const char*>(text.data()), text.size()}; }
 
 JsonPart part_named(const std::string& name) {
     if (name == "lines") return JsonPart::lines;
@@ -28,9 +24,7 @@ using JsonArrays = std::tuple<TableArrays, std::vector<std::tuple<std::int64_t, 
 
 JsonArrays parse_json(const Text& text, const FeatureSpec& spec, const std::string& labels, bool labels_optional,
                       bool skip_faults, std::size_t most_found, const std::string& part, bool is_last) {
-    const std::string_view records = view_of(text);
-    require(records.empty() || records.back() == '\n', "the text must end with a newline");
-    require(records.size() <= std::numeric_limits<std::int32_t>::max(), "the text must be shorter than 2 GiB");
+    const OwnText records = short_lines_of(text);
     JsonForm form{{{labels_optional, skip_faults, most_found}, LabelKind::words}, labels == "categorical"};
     if (labels != "strings") form.labels = label_kind(labels);
     form.part = part_named(part);
@@ -39,7 +33,7 @@ JsonArrays parse_json(const Text& text, const FeatureSpec& spec, const std::stri
     JsonParsed parsed{{LabelColumn(form.labels), {}, {}}, {}};
     {
         nb::gil_scoped_release release_gil;
-        parsed = JsonParser(form, builder).parse(records);
+        parsed = JsonParser(form, builder).parse(records.view());
     }
     return {table_arrays(builder, parsed.table), {parsed.fault_places.begin(), parsed.fault_places.end()}};
 }

@@ -6,20 +6,13 @@
 #include "parse/libsvm.hpp"
 #include "parse/vw.hpp"
 #include "python/records.hpp"
+#include "python/text.hpp"
 
 using namespace nanobind::literals;
 
 namespace scwlearn {
 
 namespace {
-
-using Text = Column<std::uint8_t>;
-
-std::string_view lines_of(const Text& text) {
-    const std::string_view lines(reinterpret_cast<const char*>(text.data()), text.size());
-    require(lines.empty() || lines.back() == '\n', "the text must end with a newline");
-    return lines;
-}
 
 // The number of lines with an error; and of the first errors the name, line, column and text.
 using Faults = std::tuple<std::int64_t, std::vector<std::tuple<std::string, std::int64_t, std::int64_t, nb::bytes>>>;
@@ -69,15 +62,9 @@ LibsvmArrays parse_lines(std::string_view lines, const LibsvmForm& form) {
 LibsvmArrays parse_libsvm(const Text& text, bool zero_based, std::int64_t max_features, bool single,
                           bool labels_optional, bool skip_faults, std::size_t most_found, bool labels_ignored) {
     require(max_features >= 0, "max_features must be >= 0");
-    const std::string_view lines = lines_of(text);
+    const OwnText lines = lines_of(text);
     const LibsvmForm form{{labels_optional, skip_faults, most_found}, zero_based, max_features, labels_ignored};
-    return single ? parse_lines<float>(lines, form) : parse_lines<double>(lines, form);
-}
-
-std::string_view short_lines_of(const Text& text) {
-    const std::string_view lines = lines_of(text);
-    require(lines.size() <= std::numeric_limits<std::int32_t>::max(), "the text must be shorter than 2 GiB");
-    return lines;
+    return single ? parse_lines<float>(lines.view(), form) : parse_lines<double>(lines.view(), form);
 }
 
 // The rows; labels, and which words they are; weights; tags; the line of each row; number of lines, and of lines that are
@@ -87,14 +74,14 @@ using VwArrays = std::tuple<RowArrays, std::tuple<NewArray, NewArray, nb::list>,
 
 VwArrays parse_vw(const Text& text, const FeatureSpec& spec, std::optional<bool> word_labels, bool labels_optional,
                   bool skip_faults, std::size_t most_found) {
-    const std::string_view lines = short_lines_of(text);
+    const OwnText lines = short_lines_of(text);
     const VwLabels labels = !word_labels ? VwLabels::none : *word_labels ? VwLabels::words : VwLabels::numbers;
     const VwForm form{{labels_optional, skip_faults, most_found}, labels};
     VwParser parser(form, spec);
     VwParsed parsed;
     {
         nb::gil_scoped_release release_gil;
-        parsed = parser.parse(lines);
+        parsed = parser.parse(lines.view());
     }
     nb::list words;
     for (std::size_t i = 0; i < parsed.words.size(); ++i) words.append(string_of(parsed.words[i].text));
@@ -116,7 +103,8 @@ VwArrays parse_vw(const Text& text, const FeatureSpec& spec, std::optional<bool>
 
 std::optional<bool> vw_labels_are_words(const Text& text) {
     const FeatureSpec spec;
-    const VwLabels kind = VwParser({}, spec).kind_of_labels(short_lines_of(text));
+    const OwnText lines = short_lines_of(text);
+    const VwLabels kind = VwParser({}, spec).kind_of_labels(lines.view());
     return kind == VwLabels::none ? std::nullopt : std::optional(kind == VwLabels::words);
 }
 

@@ -2,6 +2,7 @@
 #include "parse/csv.hpp"
 
 #include "python/records.hpp"
+#include "python/text.hpp"
 
 using namespace nanobind::literals;
 
@@ -9,14 +10,10 @@ namespace scwlearn {
 
 namespace {
 
-using Text = Column<std::uint8_t>;
-
-std::string_view view_of(const Text& text) { return {reinterpret_cast<const char*>(text.data()), text.size()}; }
-
 // Text that ends with a line end.
-std::string_view records_of(const Text& text) {
-    const std::string_view records = view_of(text);
-    require(records.empty() || records.back() == '\n' || records.back() == '\r', "the text must end with a line end");
+OwnText records_of(const Text& text) {
+    OwnText records(text);
+    require(records.ends_with("\n\r"), "the text must end with a line end");
     return records;
 }
 
@@ -28,7 +25,7 @@ char delimiter_of(const std::string& given) {
 TableArrays parse_csv(const Text& text, const FeatureSpec& spec, const std::vector<std::string>& columns,
                       const std::string& delimiter, const std::string& labels, bool labels_optional, bool skip_faults,
                       std::size_t most_found) {
-    const std::string_view records = records_of(text);
+    const OwnText records = records_of(text);
     const CsvForm form{{{labels_optional, skip_faults, most_found}, label_kind(labels)}, delimiter_of(delimiter)};
     const auto labelled = std::count_if(columns.begin(), columns.end(),
                                         [&](const std::string& name) { return spec.kind_of(name) == Kind::label; });
@@ -37,7 +34,7 @@ TableArrays parse_csv(const Text& text, const FeatureSpec& spec, const std::vect
     ParsedTable parsed{LabelColumn(form.labels), {}, {}};
     {
         nb::gil_scoped_release release_gil;
-        parsed = CsvParser(form, builder, columns).parse(records);
+        parsed = CsvParser(form, builder, columns).parse(records.view());
     }
     return table_arrays(builder, parsed);
 }
@@ -48,7 +45,8 @@ using CsvCellLists = std::tuple<std::vector<nb::list>, std::vector<std::int64_t>
                                 std::optional<std::tuple<std::int64_t, std::size_t>>>;
 
 CsvCellLists split_csv(const Text& text, const std::string& delimiter, std::size_t most_records) {
-    const std::string_view records = records_of(text);
+    const OwnText own = records_of(text);
+    const std::string_view records = own.view();
     CsvCells cells(records, delimiter_of(delimiter));
     CsvCellLists split;
     auto& [lists, lines, end, passed, open] = split;

@@ -60,10 +60,10 @@ public:
     // Whether all columns can be read; if not, there is a fault without a place.
     bool is_readable() const noexcept { return is_readable_; }
 
-    // Reads a batch, up to the first error unless errors are skipped; returns whether to continue. Allocates only to grow
-    // vectors.
+    // Reads a batch, up to the first error unless errors are skipped; returns whether to continue. Raises an error if the
+    // batch contradicts itself. Allocates only to grow vectors.
     bool read(const ArrowArray& batch) {
-        root_.bind(batch, 0);
+        root_.bind(batch, 0, batch.length);
         for (std::int64_t i = 0; i < batch.length; ++i) {
             const std::int64_t place = ++parsed_.lines;
             if (has_numbers_ && i % block_ == 0) copy_numbers(i, std::min(block_, batch.length - i));
@@ -86,9 +86,12 @@ private:
         std::vector<Column> children;  // of a structure
 
         // Index i of the values is i + before in the array.
-        void bind(const ArrowArray& array, std::int64_t before) {
-            values.bind(array, before);
-            for (Column& each : children) each.bind(*array.children[each.child], array.offset + before);
+        void bind(const ArrowArray& array, std::int64_t before, std::int64_t count) {
+            values.bind(array, before, count);
+            for (Column& each : children) {
+                require_in_array(static_cast<std::int64_t>(each.child) < array.n_children);
+                each.bind(*array.children[each.child], array.offset + before, count);
+            }
         }
         bool is_structure() const noexcept { return values.type() == ArrowType::structure; }
     };
@@ -218,7 +221,8 @@ private:
         // Names may have one hash.
         std::vector<std::int32_t> sorted(number_columns_);
         std::sort(sorted.begin(), sorted.end());
-        has_numbers_ = has_numbers_ && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+        const bool differ = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+        has_numbers_ = has_numbers_ && differ && !sorted.empty();
         constexpr std::size_t kBlockNumbers = 4096;
         block_ = static_cast<std::int64_t>(1 + kBlockNumbers / (1 + number_columns_.size()));
         numbers_.resize(has_numbers_ ? number_columns_.size() * static_cast<std::size_t>(block_) : 0);

@@ -1,4 +1,4 @@
-// Arrays of Arrow's C data interface, which any library can hand over, and their values.
+// Arrays of Arrow's C data interface, and their values.
 #pragma once
 
 #include <bit>
@@ -8,129 +8,26 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "parse/arrow_types.hpp"
 #include "parse/number.hpp"
 #include "records/dates.hpp"
 
 namespace scwlearn {
 
-// As https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html define them.
-struct ArrowSchema {
-    const char* format;
-    const char* name;
-    const char* metadata;
-    std::int64_t flags;
-    std::int64_t n_children;
-    ArrowSchema** children;
-    ArrowSchema* dictionary;
-    void (*release)(ArrowSchema*);
-    void* private_data;
-};
-
-struct ArrowArray {
-    std::int64_t length, null_count, offset, n_buffers, n_children;
-    const void** buffers;
-    ArrowArray** children;
-    ArrowArray* dictionary;
-    void (*release)(ArrowArray*);
-    void* private_data;
-};
-
-struct ArrowArrayStream {
-    int (*get_schema)(ArrowArrayStream*, ArrowSchema*);
-    int (*get_next)(ArrowArrayStream*, ArrowArray*);
-    const char* (*get_last_error)(ArrowArrayStream*);
-    void (*release)(ArrowArrayStream*);
-    void* private_data;
-};
-
-enum class ArrowType : std::uint8_t {
-    null,
-    boolean,
-    int8,
-    uint8,
-    int16,
-    uint16,
-    int32,
-    uint32,
-    int64,
-    uint64,
-    float32,
-    float64,
-    float16,
-    decimal,
-    text,
-    large_text,
-    text_view,
-    date32,
-    date64,
-    timestamp,
-    list,
-    large_list,
-    structure,
-    other,
-};
-
-// How the format of a type starts, and its name for messages.
-struct ArrowTypeName {
-    std::string_view format;
-    ArrowType type;
-    std::string_view name;
-};
-
-inline const ArrowTypeName& arrow_type(std::string_view format) noexcept {
-    using enum ArrowType;
-    static constexpr ArrowTypeName kTypes[] = {
-        {"n", null, "null"},
-        {"b", boolean, "bool"},
-        {"c", int8, "int8"},
-        {"C", uint8, "uint8"},
-        {"s", int16, "int16"},
-        {"S", uint16, "uint16"},
-        {"i", int32, "int32"},
-        {"I", uint32, "uint32"},
-        {"l", int64, "int64"},
-        {"L", uint64, "uint64"},
-        {"e", float16, "float16"},
-        {"f", float32, "float32"},
-        {"g", float64, "float64"},
-        {"d:", decimal, "decimal"},
-        {"u", text, "string"},
-        {"U", large_text, "large_string"},
-        {"vu", text_view, "string_view"},
-        {"tdD", date32, "date32"},
-        {"tdm", date64, "date64"},
-        {"tss:", timestamp, "timestamp[s]"},
-        {"tsm:", timestamp, "timestamp[ms]"},
-        {"tsu:", timestamp, "timestamp[us]"},
-        {"tsn:", timestamp, "timestamp[ns]"},
-        {"+l", list, "list"},
-        {"+L", large_list, "large_list"},
-        {"+s", structure, "struct"},
-        {"z", other, "binary"},
-        {"Z", other, "large_binary"},
-        {"vz", other, "binary_view"},
-        {"w:", other, "fixed_size_binary"},
-        {"tt", other, "time"},
-        {"tD", other, "duration"},
-        {"ti", other, "interval"},
-        {"+w:", other, "fixed_size_list"},
-        {"+v", other, "list_view"},
-        {"+m", other, "map"},
-        {"+u", other, "union"},
-        {"+r", other, "run_end_encoded"},
-        {"_pli128", other, "int128"},
-    };
-    static constexpr ArrowTypeName kUnknown = {"", other, ""};
-    for (const ArrowTypeName& each : kTypes)
-        if (format.starts_with(each.format)) return each;
-    return kUnknown;
+// Raises an error, which Python sees as a ValueError, if an array contradicts itself. No array says how large its buffers are;
+// that they are as large as its lengths and last offsets demand has to be trusted.
+inline void require_in_array(bool inside) {
+    if (!inside) [[unlikely]]
+        throw std::invalid_argument("the table is not valid: an offset, an index or a length lies outside of an array");
 }
 
-// The values of an array. It is made for a type, and bound to one array after the other; the arrays are valid.
+// The values of an array. It is made for a type, and bound to one array after the other.
 class ArrowValues {
 public:
     explicit ArrowValues(const ArrowSchema& schema)
@@ -168,17 +65,39 @@ public:
         return items_ ? own + "<" + items_->name() + ">" : own;
     }
 
-    // Borrows an array; index i of this object is i + before in the array.
-    void bind(const ArrowArray& array, std::int64_t before) {
+    // Borrows an array of which `count` values are read; index i of this object is i + before in the array.
+    void bind(const ArrowArray& array, std::int64_t before, std::int64_t count) {
+        constexpr std::int64_t kMost = std::int64_t{1} << 48;  // more does not fit into memory
+        require_in_array(array.offset >= 0 && array.offset <= kMost && array.length <= kMost);
+        require_in_array(count >= 0 && array.length >= before + count);
+        require_in_array(array.n_buffers >= buffers_needed());
         offset_ = array.offset + before;
+        length_ = array.length;
         validity_ = type_ == ArrowType::null || array.n_buffers == 0 ? nullptr : buffer<std::uint8_t>(array, 0);
         data_ = array.n_buffers > 1 ? array.buffers[1] : nullptr;
         texts_ = array.n_buffers > 2 ? array.buffers + 2 : nullptr;
-        if (dictionary_) dictionary_->bind(*array.dictionary, 0);
-        if (items_) items_->bind(*array.children[0], 0);
+        require_in_array(data_ != nullptr || count == 0 || buffers_needed() < 2);
+        if (type_ == ArrowType::text_view) {
+            views_ = array.n_buffers - 3;
+            view_sizes_ = buffer<std::int64_t>(array, array.n_buffers - 1);
+            require_in_array(views_ == 0 || view_sizes_ != nullptr);
+        } else if (type_ == ArrowType::text || type_ == ArrowType::large_text) {
+            // The last offset is the size of the text.
+            const std::int64_t end = array.offset + array.length;
+            text_size_ = array.length == 0 || data_ == nullptr ? 0 : offset_at(end);
+            require_in_array(text_size_ <= 0 || texts_[0] != nullptr);
+        }
+        if (dictionary_) {
+            require_in_array(array.dictionary != nullptr);
+            dictionary_->bind(*array.dictionary, 0, array.dictionary->length);
+        }
+        if (items_) {
+            require_in_array(array.n_children == 1);
+            items_->bind(*array.children[0], 0, array.children[0]->length);
+        }
     }
 
-    bool is_null(std::int64_t i) const noexcept {
+    bool is_null(std::int64_t i) const {
         if (type_ == ArrowType::null || (validity_ != nullptr && !bit(validity_, offset_ + i))) return true;
         return dictionary_ && dictionary_->is_null(index(i));
     }
@@ -197,8 +116,11 @@ public:
             case ArrowType::date32: return sink.moment(date(data<std::int32_t>()[at]));
             case ArrowType::date64: return sink.moment(date(whole(data<std::int64_t>()[at], 86'400'000)));
             case ArrowType::timestamp: return sink.moment(timestamp(data<std::int64_t>()[at]));
-            case ArrowType::list: return sink.list(*items_, data<std::int32_t>()[at], data<std::int32_t>()[at + 1]);
-            case ArrowType::large_list: return sink.list(*items_, data<std::int64_t>()[at], data<std::int64_t>()[at + 1]);
+            case ArrowType::list:
+            case ArrowType::large_list: {
+                const auto [begin, end] = range(at, items_->length_);
+                return sink.list(*items_, begin, end);
+            }
             default: return sink.text(text(i));
         }
     }
@@ -219,12 +141,12 @@ public:
     }
 
     // A string.
-    std::string_view text(std::int64_t i) const noexcept {
+    std::string_view text(std::int64_t i) const {
         if (dictionary_) return dictionary_->text(index(i));
         const std::int64_t at = offset_ + i;
         if (type_ == ArrowType::text_view) return viewed(static_cast<const char*>(data_) + 16 * at);
-        if (type_ == ArrowType::large_text) return between(data<std::int64_t>()[at], data<std::int64_t>()[at + 1]);
-        return between(data<std::int32_t>()[at], data<std::int32_t>()[at + 1]);
+        const auto [begin, end] = range(at, text_size_);
+        return {static_cast<const char*>(texts_[0]) + begin, static_cast<std::size_t>(end - begin)};
     }
 
 private:
@@ -269,21 +191,40 @@ private:
     }
 
     // Place in the dictionary.
-    std::int64_t index(std::int64_t i) const noexcept {
-        return with_type([&]<class T>(T) { return static_cast<std::int64_t>(data<T>()[offset_ + i]); });
+    std::int64_t index(std::int64_t i) const {
+        const auto place = with_type([&]<class T>(T) { return static_cast<std::int64_t>(data<T>()[offset_ + i]); });
+        require_in_array(place >= 0 && place < dictionary_->length_);
+        return place;
     }
 
-    template <class Offset>
-    std::string_view between(Offset begin, Offset end) const noexcept {
-        return {static_cast<const char*>(texts_[0]) + begin, static_cast<std::size_t>(end - begin)};
+    std::int64_t offset_at(std::int64_t at) const noexcept {
+        const bool large = type_ == ArrowType::large_text || type_ == ArrowType::large_list;
+        return large ? data<std::int64_t>()[at] : data<std::int32_t>()[at];
+    }
+
+    // Where a text or list begins and ends.
+    std::pair<std::int64_t, std::int64_t> range(std::int64_t at, std::int64_t size) const {
+        const std::int64_t begin = offset_at(at), end = offset_at(at + 1);
+        require_in_array(begin >= 0 && begin <= end && end <= size);
+        return {begin, end};
+    }
+
+    // The buffers that are read: that of the validity, which may be null, that of the values, and those of the texts.
+    std::int64_t buffers_needed() const noexcept {
+        if (type_ == ArrowType::null || type_ == ArrowType::other || type_ == ArrowType::structure) return 0;
+        const bool has_text = type_ == ArrowType::text || type_ == ArrowType::large_text || type_ == ArrowType::text_view;
+        return has_text ? 3 : 2;
     }
 
     // A view has the length, and the text if it is short; else its beginning, buffer and offset.
-    std::string_view viewed(const char* view) const noexcept {
+    std::string_view viewed(const char* view) const {
         std::int32_t parts[4];
         std::memcpy(parts, view, sizeof(parts));
-        const auto size = static_cast<std::size_t>(parts[0]);
-        return {size <= 12 ? view + 4 : static_cast<const char*>(texts_[parts[2]]) + parts[3], size};
+        const auto [size, beginning, number, begin] = parts;
+        if (size >= 0 && size <= 12) return {view + 4, static_cast<std::size_t>(size)};
+        require_in_array(size >= 0 && number >= 0 && number < views_ && begin >= 0);
+        require_in_array(texts_[number] != nullptr && std::int64_t{begin} + size <= view_sizes_[number]);
+        return {static_cast<const char*>(texts_[number]) + begin, static_cast<std::size_t>(size)};
     }
 
     static double half(std::uint16_t bits) noexcept {
@@ -351,7 +292,10 @@ private:
     int scale_ = 0, words_ = 0;          // of a decimal
     std::int64_t per_second_ = 1;        // of a timestamp
     std::unique_ptr<ArrowValues> items_, dictionary_;
-    std::int64_t offset_ = 0;
+    std::int64_t offset_ = 0, length_ = 0;
+    std::int64_t text_size_ = 0;
+    std::int64_t views_ = 0;  // number of buffers of texts
+    const std::int64_t* view_sizes_ = nullptr;
     const std::uint8_t* validity_ = nullptr;
     const void* data_ = nullptr;
     const void* const* texts_ = nullptr;

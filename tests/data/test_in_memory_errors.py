@@ -112,6 +112,53 @@ def test_text_that_is_not_utf8_is_refused():
             table_rows(pa.table({"s": column}), Features())
 
 
+def lying(type, length, numbers, lies, *texts, children=()):
+    """An array; its offsets, places or views; and what to change there behind Arrow's back, which checks them."""
+    numbers = np.array(numbers)
+    array = pa.Array.from_buffers(type, length, [None, pa.py_buffer(numbers), *texts], children=[*children])
+    return array, numbers, lies
+
+
+def lying_dictionary(place):
+    places = np.array([0, 1])
+    return pa.DictionaryArray.from_arrays(pa.array(places), WORDS), places, {1: place}
+
+
+def int32(*numbers):
+    return np.array(numbers, dtype=np.int32)
+
+
+FAR = 2**30
+WORDS = pa.array(["one", "two"])
+TEXT, LISTS, VIEW = pa.py_buffer(b"x" * 30), pa.list_(pa.string()), int32(20, 0, 0, 0)
+BROKEN = {
+    "a text that ends behind the others": lying(pa.string(), 2, int32(0, 1, 2), {1: FAR}, TEXT),
+    "a text that begins behind its end": lying(pa.string(), 2, int32(0, 1, 2), {1: 3}, TEXT),
+    "a text that begins before the others": lying(pa.string(), 2, int32(0, 1, 2), {0: -FAR}, TEXT),
+    "a large text": lying(pa.large_string(), 2, np.array([0, 1, 2]), {1: 2**40}, TEXT),
+    "a list that ends behind its items": lying(LISTS, 2, int32(0, 1, 2), {1: FAR}, children=[WORDS]),
+    "the last list": lying(LISTS, 1, int32(0, 1), {1: 3}, children=[WORDS]),
+    "a large list": lying(pa.large_list(pa.string()), 1, np.array([0, 1]), {1: 2**40}, children=[WORDS]),
+    "a view into no buffer": lying(pa.string_view(), 1, VIEW, {2: 7}, TEXT),
+    "a view behind its buffer": lying(pa.string_view(), 1, VIEW, {3: FAR}, TEXT),
+    "a view of negative size": lying(pa.string_view(), 1, VIEW, {0: -1}, TEXT),
+    "a place in a dictionary": lying_dictionary(FAR),
+    "a negative place": lying_dictionary(-FAR),
+}
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_table_that_contradicts_itself_is_refused(name):
+    array, numbers, lies = BROKEN[name]
+    table = pa.table({"column": array})
+    for at, number in lies.items():
+        numbers[at] = number
+    problem = "the table is not valid: an offset, an index or a length lies outside of an array"
+    with pytest.raises(ValueError, match=exactly(problem)):
+        table_rows(table, Features())
+
+
 def test_an_integer_of_128_bits_is_refused_by_its_name():
     table = pl.DataFrame({"odd": pl.Series([1], dtype=pl.Int128)})
     with pytest.raises(DataError, match=exactly(f"the column 'odd' has the type int128; {CANNOT} {CONVERT}")):

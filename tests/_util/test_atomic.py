@@ -2,6 +2,7 @@
 
 import errno
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -143,14 +144,14 @@ def test_a_missing_directory_is_an_error(tmp_path):
     assert error.value.filename == str(path)
 
 
-def test_directories_and_pipes_are_not_replaced(tmp_path):
+def test_directories_and_sockets_are_not_replaced(tmp_path):
     with pytest.raises(IsADirectoryError, match="Is a directory"):
         write_atomically(tmp_path, b"new")
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with pytest.raises(OSError, match="Not a regular file; only regular files can be replaced"):
-        write_atomically(pipe, b"new")
-    assert os.listdir(tmp_path) == ["pipe"]
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / "socket"))
+        with pytest.raises(OSError, match="Not a regular file; only regular files can be replaced"):
+            write_atomically(tmp_path / "socket", b"new")
+    assert os.listdir(tmp_path) == ["socket"]
 
 
 def test_the_longest_file_name_works(tmp_path):

@@ -217,4 +217,4 @@ def test_closed_standard_streams_are_no_bug(tmp_path, monkeypatch, name):
     model = libsvm_model(tmp_path)
     monkeypatch.setattr(app.sys, name, None)
     source = "-" if name == "stdin" else str(tmp_path / "it.svm")
-    assert run(["predict", model, source]) == (1 if name == "stdin" else 0)
+    assert run(["predict", model, source]) == (0 if name == "stderr" else 1)

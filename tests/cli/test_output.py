@@ -1,11 +1,18 @@
 """Output files: checked before the work begins."""
 
 import os
+import subprocess
+import sys
+from threading import Thread
 
 import pytest
 
 from scwlearn.cli.app import run
 from use_examples import failed, libsvm_model
+
+# Paths of standard output, where the system has them.
+STDOUT = [path for path in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") if os.path.exists(path)]
+COMMAND = [sys.executable, "-m", "scwlearn.cli"]
 
 
 def commands_that_write(directory):
@@ -22,6 +29,11 @@ def commands_that_write(directory):
         ["report", model, "-o"],
         ["datasets", "export", "breast-cancer"],
     ]
+
+
+def format_of(command):
+    """Return what else a command needs to write to a path without a suffix."""
+    return ["--format", "csv"] if command[0] == "datasets" else []
 
 
 def test_a_missing_directory_is_reported_before_the_work(tmp_path, capsys):
@@ -63,10 +75,103 @@ def test_inputs_are_not_overwritten(tmp_path, capsys):
 def test_models_and_reports_cannot_go_to_standard_output(tmp_path, capsys):
     model, data = libsvm_model(tmp_path), str(tmp_path / "it.svm")
     for command in (["train", data, "-m"], ["train", data, "--report"], ["report", model, "-o"]):
-        said = failed(capsys, *command, "-", code=2)
-        assert "cannot write this file to standard output; use ./- for a file named -" in said
-        if os.path.exists(os.devnull):
-            said = failed(capsys, *command, os.devnull)
-            assert said == f"scwlearn: error: cannot write {os.devnull}: not a regular file\n"
+        for path in ["-", *STDOUT]:
+            said = failed(capsys, *command, path, code=2)
+            assert "cannot write this file to standard output; use ./- for a file named -" in said
     assert run(["datasets", "export", "breast-cancer", "-", "--format", "libsvm"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 569
+
+
+@pytest.mark.skipif(not os.path.exists(os.devnull), reason="needs devices")
+def test_devices_are_written_and_stay(tmp_path, capsys):
+    for command in commands_that_write(tmp_path):
+        assert run([*command, os.devnull, *format_of(command)]) == 0
+        assert not os.path.isfile(os.devnull)
+    assert run(["train", str(tmp_path / "it.svm"), "-q", "-m", os.devnull, "--report", os.devnull]) == 0
+    if os.path.exists("/dev/full"):
+        for command in commands_that_write(tmp_path):
+            assert run([*command, "/dev/full", *format_of(command)]) == 1
+            assert capsys.readouterr().err.endswith("scwlearn: error: No space left on device\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_pipes_get_what_files_get(tmp_path):
+    pipe, file = str(tmp_path / "pipe"), str(tmp_path / "file")
+    os.mkfifo(pipe)
+    for command in commands_that_write(tmp_path):
+        if command[0] in ("train", "tune", "merge", "report"):  # with the time, or the name of the file
+            continue
+        got = []
+        reader = Thread(target=lambda got=got: got.append((tmp_path / "pipe").read_bytes()))
+        reader.start()
+        assert run([*command, pipe, *format_of(command)]) == 0
+        reader.join()
+        assert run([*command, file, *format_of(command)]) == 0
+        assert got == [(tmp_path / "file").read_bytes()]
+
+
+@pytest.mark.parametrize("path", STDOUT)
+def test_a_log_that_standard_output_is_appended_to_is_kept(tmp_path, path):
+    log = tmp_path / "log"
+    for command in commands_that_write(tmp_path):
+        log.write_bytes(b"precious\n")
+        with log.open("ab") as file:
+            done = subprocess.run(
+                [*COMMAND, *command, path, *format_of(command)], stdout=file, stderr=subprocess.PIPE, check=False
+            )
+        text = log.read_bytes()
+        assert text.startswith(b"precious\n")
+        assert (done.returncode, len(text) > 9) in ((0, True), (2, False)), done.stderr
+        same = subprocess.run([*COMMAND, *command, "-", *format_of(command)], capture_output=True, check=False)
+        assert (same.returncode, same.stdout) == (done.returncode, text[9:])
+
+
+def commands_that_print(directory):
+    """Return commands that print results."""
+    model, data = libsvm_model(directory), str(directory / "it.svm")
+    return [
+        ["predict", model, data],
+        ["predict", model, data, "-o", "-", "--json"],
+        ["evaluate", model, data],
+        ["evaluate", model, data, "--json"],
+        ["inspect", model],
+        ["inspect", model, "--json"],
+        ["train", data, "--json"],
+        ["tune", data, "--grid", "C=1"],
+        ["compare", data, "-a", "pa1,arow", "--permutations", "2"],
+        ["convert", data, "--to", "csv", "-o", "-"],
+        ["convert", data, "--to", "parquet", "-o", "-"],
+        ["convert", model, "--to", "json", "-o", "-"],
+        ["datasets"],
+        ["datasets", "show", "breast-cancer"],
+        ["datasets", "export", "breast-cancer", "-", "--format", "vw"],
+        ["completions", "bash"],
+        ["--help"],
+        ["train", "--help"],
+        ["--version"],
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="closes a descriptor")
+def test_results_that_cannot_be_printed_are_an_error(tmp_path):
+    for command in commands_that_print(tmp_path):
+        words = [*COMMAND, *command]
+        closed = subprocess.run(
+            ["sh", "-c", 'exec "$@" >&-', "sh", *words], stderr=subprocess.PIPE, text=True, check=False
+        )
+        assert closed.returncode == 1, command
+        assert closed.stderr.endswith("scwlearn: error: standard output: closed; nothing can be written\n")
+        if os.path.exists("/dev/full"):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            assert done.returncode == 1, command
+            assert done.stderr.endswith("scwlearn: error: No space left on device\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes a descriptor")
+def test_a_command_that_prints_nothing_needs_no_standard_output(tmp_path):
+    libsvm_model(tmp_path)
+    words = [*COMMAND, "train", str(tmp_path / "it.svm"), "-q", "-m", str(tmp_path / "new.model")]
+    subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *words], check=True)
+    assert run(["inspect", str(tmp_path / "new.model")]) == 0

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
+from scwlearn._util.special import is_special, whole_special
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -52,8 +54,12 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a seekable temporary file that replaces `path` when the block ends without an error.
 
     After an error the temporary file is removed and `path` is unchanged. Only a killed process leaves the temporary
-    file behind.
+    file behind. A device or a pipe is not replaced: the content is written to it when it is complete.
     """
+    if is_special(path):
+        with whole_special(path) as file:
+            yield file
+        return
     target = os.path.realpath(path)
     mode = _replaced_mode(target, path)
     directory = os.path.dirname(target)
@@ -101,7 +107,7 @@ def _replaced_mode(target: str, path: Path) -> int | None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(mode):
-        # Replacing a device or a pipe by a file would be a mistake.
+        # Replacing a disk or a socket by a file would be a mistake.
         raise OSError(errno.EINVAL, "Not a regular file; only regular files can be replaced", os.fspath(path))
     return stat.S_IMODE(mode)
 

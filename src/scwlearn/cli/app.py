@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -117,8 +119,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     # The parent process may have closed standard streams.
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        # Commands that print nothing work without it.
+        sys.stdout = io.TextIOWrapper(_ClosedOutput(), "utf-8", write_through=True)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # Print a replacement rather than fail where the terminal lacks a character.
@@ -137,6 +141,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
             _discard_output()
         return _fail(f"error: {error_message(error)}", getattr(error, "exit_code", 1))
     return code if isinstance(code, int) else 0
+
+
+class _ClosedOutput(io.RawIOBase):
+    """Standard output that the parent process has closed: results that are lost must not look like success."""
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, _: Any) -> int:
+        """Raise an OSError."""
+        raise OSError(errno.EBADF, "closed; nothing can be written", "standard output")
 
 
 def _discard_output() -> None:

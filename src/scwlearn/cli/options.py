@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from scwlearn._util.special import is_special, open_descriptor
 from scwlearn.cli.messages import error_message
 from scwlearn.data.formats import format_names
 from scwlearn.data.io.remote import without_credentials
@@ -23,6 +24,8 @@ Params = list[click.Parameter]
 
 #: The file name that stands for standard input or output.
 STDIO = "-"
+# The descriptor of standard output.
+_STDOUT = 1
 
 
 class SectionOption(click.Option):
@@ -175,11 +178,12 @@ data_options += section(
 class OutputFile(click.Path):
     """Path of a file to write, in a directory that exists and may be written to.
 
-    With `or_stdout` it may be -; a `picture` has the suffix .svg or .png.
+    With `or_stdout` it may be -, or a path of standard output such as /dev/stdout, which becomes -. A device or a pipe
+    is written directly. A `picture` has the suffix .svg or .png.
     """
 
     def __init__(self, *, or_stdout: bool = False, picture: bool = False) -> None:
-        super().__init__(path_type=Path, dir_okay=False)
+        super().__init__(path_type=Path, dir_okay=False, readable=False)
         self._or_stdout, self._picture = or_stdout, picture
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -189,10 +193,12 @@ class OutputFile(click.Path):
             self.fail(f"expected a file name ending in .svg or .png, got {str(path)!r}", param, ctx)
         if self._picture and find_spec("matplotlib") is None:
             raise click.ClickException('--plot needs Matplotlib: pip install "scwlearn[paper]"')
-        if str(path) == STDIO:
+        if str(path) == STDIO or open_descriptor(path) == _STDOUT:
             if self._or_stdout:
-                return path
+                return Path(STDIO)
             self.fail(f"cannot write this file to standard output; use .{os.sep}- for a file named -", param, ctx)
+        if is_special(path):
+            return path
         # Writing through a symbolic link replaces its target.
         directory = os.path.dirname(os.path.realpath(path))
         problem = ""
@@ -200,7 +206,7 @@ class OutputFile(click.Path):
             problem = f"no directory {directory}"
         elif not os.access(directory, os.W_OK | os.X_OK):
             problem = f"no permission to write to {directory}"
-        elif not self._or_stdout and path.exists() and not path.is_file():
+        elif path.exists() and not path.is_file():
             problem = "not a regular file"
         if problem:
             raise click.ClickException(f"cannot write {path}: {problem}")
@@ -217,7 +223,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     written: dict[str, str] = {}
     read = {os.path.realpath(path) for path in inputs}
     for option, path in outputs.items():
-        if path is None or str(path) == STDIO:
+        if path is None or str(path) == STDIO or is_special(path):
             continue
         place = os.path.realpath(path)
         if place in read:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, BinaryIO
 
 from scwlearn._util.atomic import atomic_file
+from scwlearn._util.special import open_special
 from scwlearn.data.io.decompress import import_zstd
 
 Target = str | os.PathLike[str] | BinaryIO
@@ -18,16 +18,17 @@ Target = str | os.PathLike[str] | BinaryIO
 
 @contextmanager
 def open_output(target: Target) -> Iterator[Any]:
-    """Open a file for writing, compressed if its suffix says so. An existing file is replaced only on success."""
+    """Open a file for writing, compressed if its suffix says so. An existing file is replaced only on success.
+
+    A device or a pipe, or a file that is already open, such as /dev/stdout, is written directly.
+    """
     if not isinstance(target, str | os.PathLike):
         with _Borrowed(target) as borrowed:
             yield borrowed
         return
-    path = os.path.realpath(os.fspath(target))
-    # There is nothing to replace behind a pipe or a terminal. Opening a directory raises the right error.
-    is_special = os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
+    path = os.fspath(target)
     with (
-        open(path, "wb") if is_special else atomic_file(path) as file,
+        open_special(path) or atomic_file(path) as file,
         _compressed(file, path) as compressed,
         _Borrowed(compressed) as borrowed,
     ):

@@ -65,7 +65,7 @@ LabelKind label_kind(const std::string& name) {
 }
 
 TableArrays table_arrays(RowBuilder& builder, ParsedTable& parsed) {
-    TableFaults faults{parsed.faulty, {}};
+    TableFaults faults{array_of(std::move(parsed.faulty_places)), {}};
     for (const PlacedFault& one : parsed.found)
         std::get<1>(faults).emplace_back(one.fault, one.place, string_of(one.key), nb::bytes(one.found.data(), one.found.size()));
     std::optional<NewArray> weights;

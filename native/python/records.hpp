@@ -48,8 +48,9 @@ LabelArrays label_arrays(LabelColumn& labels);
 
 LabelKind label_kind(const std::string& name);
 
-// The number of records with an error; and of the first errors the name, the place, the column and the value found there.
-using TableFaults = std::tuple<std::int64_t, std::vector<std::tuple<std::string, std::int64_t, nb::str, nb::bytes>>>;
+// The places of the records with an error; and of the first errors the name, the place, the column and the value found
+// there.
+using TableFaults = std::tuple<NewArray, std::vector<std::tuple<std::string, std::int64_t, nb::str, nb::bytes>>>;
 
 // Rows; labels; weights; the place of each record; number of lines; errors.
 using TableArrays = std::tuple<RowArrays, LabelArrays, std::optional<NewArray>, NewArray, std::int64_t, TableFaults>;

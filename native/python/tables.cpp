@@ -79,7 +79,7 @@ void bind_tables(nb::module_& module) {
                "skip_faults"_a, "most_found"_a,
                "Parse text of whole records with these columns. Return values, columns and offsets of the rows, the names of "
                "their columns and their hashes; labels as numbers, which words they are, all words, and whether all are "
-               "bools; weights or None; the line of each record; the number of lines; the number of records with an error, "
+               "bools; weights or None; the line of each record; the number of lines; the places of the records with an error, "
                "and for the first of them its kind, line, column and the value found there; a quote that is not closed is "
                "the last one. Stops at the first error unless skip_faults.");
     module.def("split_csv", &split_csv, "text"_a, "delimiter"_a, "most_records"_a,

@@ -28,6 +28,7 @@ struct ParsedTable {
     std::vector<std::int64_t> places;     // of the records, counted from 1: lines of text, or numbers of records
     std::int64_t lines = 0;               // that were read
     std::int64_t faulty = 0;              // records with an error
+    std::vector<std::int64_t> faulty_places = {};  // of these records
     std::vector<PlacedFault> found = {};  // the first errors
     bool weighted = false;
 };
@@ -93,6 +94,7 @@ protected:
     bool add_fault(RecordFault fault, std::int64_t place) {
         if (has_label_) parsed_.labels.pop();
         ++parsed_.faulty;
+        parsed_.faulty_places.push_back(place);
         if (parsed_.found.size() < form_.most_found) parsed_.found.push_back({std::move(fault), place});
         return form_.skip_faults;
     }

@@ -20,7 +20,7 @@ def parse(text, features=PLAIN, *, labels="any", label=None, weight=None, part="
     (*arrays, (bad, first)), places = parse_json(array(text), spec, labels, *flags, part, is_last)
     return (
         *arrays,
-        bad,
+        len(bad),
         [(kind, record, *place, *rest) for (kind, record, *rest), place in zip(first, places, strict=True)],
     )
 

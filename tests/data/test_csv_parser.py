@@ -40,7 +40,8 @@ def parsed(text, kinds, *, delimiter=",", labels="any", optional=False, skip=Fal
     """Features, label, weight and line of each record; the number of lines; and the errors."""
     spec = FeatureSpec(kinds=kinds, **FORM | form)
     arrays = parse_csv(octets(text), spec, [*kinds], delimiter, labels, optional, skip, most)
-    (values, columns, offsets, names, _), (numbers, words, all_words, _), weights, lines, count, errors = arrays
+    (values, columns, offsets, names, _), (numbers, words, all_words, _), weights, lines, count, (bad, first) = arrays
+    errors = len(bad), first
     found = []
     for row, line in enumerate(lines.tolist()):
         at = slice(offsets[row], offsets[row + 1])

@@ -14,6 +14,7 @@ from threading import Event, Lock, Thread
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch
@@ -47,6 +48,8 @@ class Parsed(NamedTuple):
     more_errors: int = 0
     #: Why nothing after the chunk can be read.
     broken: DataError | None = None
+    #: Places of all records of a table that are left out.
+    bad: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
 class TooLong(NamedTuple):
@@ -64,6 +67,8 @@ class Reader(ABC):
     chunk_bytes = 2**20
     #: More threads parse faster than one of them can read.
     max_threads = 8
+    #: Whether a record may have no line, or several: then records are counted to say which are left out.
+    is_table = False
     #: Whether the schema is complete. Until then, chunks are parsed one after the other.
     is_resolved = True
 
@@ -94,9 +99,10 @@ class Reader(ABC):
         skips, skipped, name = self.options.skips, self.options.skipped, self.stream.name
         lines = bad = 0
         found = is_announced = False
+        skipped.begin()
         try:
             with closing(self._parsed()) as results:
-                for batches, count, errors, more, broken in results:
+                for batches, count, errors, more, broken, bad_places in results:
                     if self.is_resolved and not is_announced:
                         is_announced = True
                         yield self.schema
@@ -104,6 +110,7 @@ class Reader(ABC):
                         for error in errors:
                             skipped.add(error.at(name, lines))
                         skipped.count += more
+                        skipped.leave_out(bad_places + lines)
                     for batch in batches:
                         if errors and not skips:
                             batch = batch.slice(0, int(np.searchsorted(batch.lines, errors[0].line)))
@@ -115,6 +122,7 @@ class Reader(ABC):
                     if broken is not None:
                         raise broken
                     lines += count
+                    skipped.reach(None if self.is_table else lines)
                     bad += len(errors) + more
         except DataError as error:
             error.at(name, lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scwlearn.data.batch import Batch
 from scwlearn.data.formats import get_format
-from scwlearn.data.io.errors import DataError, SkippedRecords
+from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.display.formatting import one_line
 from scwlearn.runs.batches import align_rows
 from scwlearn.runs.coverage import Coverage, CoverageCounter
@@ -140,29 +140,38 @@ class LineGaps(SkippedRecords):
 
     def __init__(self) -> None:
         super().__init__()
-        self._skipped: list[tuple[str, int]] = []
-        self._source, self._last = "", 0
+        #: Called with the number of lines without an example, as soon as nothing but such lines is left to answer.
+        self.answer: Callable[[int], object] = lambda count: None
+        self._skipped = np.zeros(0, dtype=np.int64)
+        self._last = 0
 
-    def add(self, error: DataError) -> None:
-        """Count a skipped record, and remember its place."""
-        super().add(error)
-        self._skipped.append((error.source, error.line))
+    def begin(self) -> None:
+        """Count from the beginning of another source."""
+        self._last, self._skipped = 0, self._skipped[:0]
+
+    def leave_out(self, places: NDArray[np.int64]) -> None:
+        """Note the places of records of a table that are left out."""
+        self._skipped = np.append(self._skipped, places)
 
     def before(self, examples: Batch, format: str) -> list[int]:
         """Return the number of lines without an example before each example of the next batch."""
-        if examples.source != self._source:
-            self._source, self._last = examples.source, 0
         lines = examples.lines
         if get_format(format).fixed_columns:
-            skipped = np.array([line for source, line in self._skipped if source == self._source], dtype=np.int64)
-            self._skipped = [place for place in self._skipped if place[0] != self._source]
-            gaps = np.diff(np.searchsorted(np.sort(skipped), lines), prepend=0)
+            passed = np.searchsorted(self._skipped, lines)
+            self._skipped = self._skipped[passed[-1] :]
+            gaps = np.diff(passed, prepend=0)
         else:
-            self._skipped.clear()
             gaps = np.diff(lines, prepend=self._last) - 1
         self._last = int(lines[-1])
         counts: list[int] = gaps.tolist()
         return counts
+
+    def reach(self, line: int | None) -> None:
+        """Answer the lines without an example that follow the last example."""
+        count = len(self._skipped) if line is None else line - self._last
+        self._skipped, self._last = self._skipped[:0], self._last if line is None else line
+        if count:
+            self.answer(count)
 
 
 def _texts(numbers: Array) -> list[Iterable[str]]:

@@ -111,6 +111,15 @@ def test_lines_without_an_example_give_empty_lines(tmp_path, capsys):
     assert "new.svm, line 6, column 3: " in err
 
 
+def test_every_bad_record_of_a_table_gives_an_empty_line(tmp_path, capsys):
+    good, bad = "3,red\n", "3\n"
+    text = "size,color\n" + good + 25 * bad + 2 * good + 30 * bad
+    data = written(tmp_path / "new.csv", text)
+    model = trained(tmp_path, "size,color,y\n3,red,a\n1,blue,b\n" * 3, ending=".csv")
+    lines = predicted(capsys, model, data, data, "--on-error", "skip").splitlines()
+    assert lines == (["a"] + 25 * [""] + ["a", "a"] + 30 * [""]) * 2
+
+
 def test_several_files_are_predicted_in_order(tmp_path, capsys):
     path = libsvm_model(tmp_path)
     one, other = written(tmp_path / "a", "1 1:2\n\n1 1:-2\n"), written(tmp_path / "b", "\n1 1:2\n")
@@ -259,6 +268,29 @@ def test_each_line_of_a_pipe_is_answered_at_once(tmp_path, format):
             assert process.stdout.readline().strip()
         process.stdin.close()
         assert process.stdout.read() == b""
+        assert process.wait() == 0
+
+
+@pytest.mark.parametrize("format", ["libsvm", "vw", "jsonl", "csv"])
+def test_bad_lines_of_a_pipe_are_answered_at_once(tmp_path, format):
+    texts = {"libsvm": libsvm_text(30), "vw": vw_text(count=30), "jsonl": ODD_LABELS["jsonl"][0], "csv": CSV}
+    path = trained(tmp_path, texts[format], *(["--label", "kind"] if format == "csv" else []), ending=f".{format}")
+    first, good, bad = {
+        "libsvm": (b"", b"1 1:2\n", b"1 spam\n"),
+        "vw": (b"", b"1 |x 1:2\n", b"1 spam\n"),
+        "jsonl": (b"", b'{"x": 3}\n', b"spam\n"),
+        "csv": (b"size,color,words\n", b"3,red,wolf\n", b"3\n"),
+    }[format]
+    command = [*COMMAND, "predict", path, "-", "-q", "--on-error", "skip"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(first)
+        for line in (good, bad, bad, good, bad):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert (process.stdout.readline() == b"\n") == (line == bad)
+        process.stdin.write(bad + good + bad)
+        process.stdin.close()
+        assert [line != b"\n" for line in process.stdout] == [False, True, False]
         assert process.wait() == 0
 
 

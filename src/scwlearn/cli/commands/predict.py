@@ -1,8 +1,8 @@
 """Predict a label for each input line.
 
 Output line i belongs to line i of DATA; columns are separated by tabs. Labels in DATA are ignored. A line without an
-example (blank, a comment, or skipped) gives an empty line, or null with --json. Blank lines of tables, and lines after
-the last example of a file, give no output.
+example (blank, a comment, or skipped) gives an empty line, or null with --json. Of tables, line i belongs to record i:
+the header and blank lines give no output.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def command(**given: Any) -> None:
         _open(output) as write,
         data.progress("predicting", show=output is not None or not sys.stdout.isatty()),
     ):
+        gaps.answer = lambda count: write(empty * count)
         if given["column_names"]:
             write(predictions.header() + "\n")
         for examples in data.examples():
@@ -90,9 +91,17 @@ def _open(output: Path | None) -> Iterator[Callable[[str], object]]:
     """Yield a function that writes text to a file, or to standard output if there is none."""
     if output is not None:
         from scwlearn._util.atomic import atomic_file
+        from scwlearn._util.special import open_special
 
-        with atomic_file(output) as file:
-            yield lambda text: file.write(text.encode("utf-8", "surrogatepass"))
+        special = open_special(output)
+        with special or atomic_file(output) as file:
+
+            def write_bytes(text: str) -> None:
+                file.write(text.encode("utf-8", "surrogatepass"))
+                if special is not None:
+                    file.flush()
+
+            yield write_bytes
         return
 
     def write(text: str) -> None:

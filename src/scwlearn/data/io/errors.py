@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # How Python code sets an option that an error suggests; any other one is `name=...`.
 _PYTHON_SPELLING = {
@@ -144,6 +148,15 @@ class SkippedRecords:
         self.count += 1
         if len(self.first) < self.keep:
             self.first.append(error)
+
+    def begin(self) -> None:
+        """Note that another source begins."""
+
+    def leave_out(self, places: NDArray[np.int64]) -> None:
+        """Note the places of records of a table that are left out, before the examples around them are read."""
+
+    def reach(self, line: int | None) -> None:
+        """Note that all examples so far have been read, up to this line; None if the source is a table."""
 
 
 def shown(value: Any) -> str:

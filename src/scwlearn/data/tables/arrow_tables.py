@@ -42,6 +42,7 @@ class _RecordBatchReader(Reader):
     """Reader of record batches, whose first records complete the schema."""
 
     expected = "the table is empty"
+    is_table = True
     is_resolved = False
 
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
@@ -90,7 +91,7 @@ class _RecordBatchReader(Reader):
         self._chunk_rows = 1 + _CHUNK_VALUES * len(records) // (1 + len(rows[0]))
         errors = [table_error(fault, key, found, record=record) for fault, record, key, found in first]
         batches = record_batches(rows, labels, weights, records, self.stream.name, self.options.slots)
-        return Parsed(batches, count, errors, bad - len(errors))
+        return Parsed(batches, count, errors, len(bad) - len(errors), bad=bad)
 
     def _read(self, chunk: Any) -> Any:
         kind = self.schema.label_kind or "any"

@@ -41,6 +41,7 @@ class DelimitedReader(Reader):
     """Reader of delimited text. Empty cells are missing values, and blank lines are ignored."""
 
     chunk_bytes = 4 * 2**20
+    is_table = True
     is_resolved = False
 
     def __init__(self, delimiter: str | None, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
@@ -91,7 +92,7 @@ class DelimitedReader(Reader):
         broken = errors.pop() if first and first[-1][0] == "quote" else None
         source = self.stream.name, self.options.slots
         batches = record_batches(rows, labels, weights, lines + before, *source) if self.is_resolved else ()
-        return Parsed(batches, before + count, errors, bad - len(first), broken)
+        return Parsed(batches, before + count, errors, len(bad) - len(first), broken, before + bad)
 
     def _read_names(self, text: Text) -> tuple[int, int]:
         """Set the names of the columns, if there is a record; return the end of the header and the lines up to it."""

@@ -108,7 +108,7 @@ class JsonReader(Reader):
         # Made here, in the thread that parses.
         source = self.stream.name, self.options.slots
         batches = [*record_batches(rows, labels, weights, places, *source)] if self.is_resolved else ()
-        return Parsed(batches, count, errors, bad - len(first), broken)
+        return Parsed(batches, count, errors, len(bad) - len(first), broken)
 
     def _resolve(self, sample: list[dict[str, Any]]) -> None:
         """Complete the schema, if there are records."""

@@ -10,6 +10,11 @@
 
 namespace scwlearn {
 
+// The position of an example of a list in messages. The only one needs no number.
+inline std::int64_t number_in(const nb::tuple& rows, std::size_t place) {
+    return rows.size() == 1 ? -1 : static_cast<std::int64_t>(place);
+}
+
 // The name of an example in messages: x, or an element of a list.
 inline nb::object example_at(std::int64_t row) {
     if (row < 0) return checked(PyUnicode_FromString("x"));
@@ -256,7 +261,7 @@ private:
 };
 
 template <Purpose kPurpose>
-void Vocabulary::read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example) {
+std::int64_t Vocabulary::read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example) {
     example.known = count();
     Reader<kPurpose> reader(*this, room, row, example);
     reader.run(x);
@@ -270,6 +275,7 @@ void Vocabulary::read(const nb::dict& x, std::int64_t room, std::int64_t row, Ex
         refuse(PyExc_ValueError, "%U has %lld features; an example may have max_features = %lld at most", example_at(row),
                example.count(), *most_);
     }
+    return reader.met();
 }
 
 template <Purpose kPurpose>
@@ -282,16 +288,27 @@ void Vocabulary::read_sorted(const nb::dict& x, std::int64_t room, std::int64_t 
     if (is_plain && !example.ran_user_code) last_keys_.keep(x.ptr(), example);
 }
 
-inline void Vocabulary::check(const nb::tuple& rows) {
+inline bool Vocabulary::check(const nb::tuple& rows, std::int64_t room) {
     Example example;
+    std::int64_t met = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const nb::handle x = rows[i];
-        // The only example needs no number.
-        const std::int64_t row = rows.size() == 1 ? -1 : static_cast<std::int64_t>(i);
+        const std::int64_t row = number_in(rows, i);
         if (!PyDict_Check(x.ptr()))
             refuse(PyExc_TypeError, "%U must be a dict of named features, got %R", example_at(row), x);
-        read<Purpose::check>(nb::borrow<nb::dict>(x), 0, row, example);
+        met += read<Purpose::check>(nb::borrow<nb::dict>(x), 0, row, example);
     }
+    // Most batches have fewer features than there is room for. Otherwise count those without a name, until they are too
+    // many.
+    const std::int64_t free = room - count();
+    if (hashed() || met <= free) return false;
+    std::int64_t unknown = 0;
+    for (std::size_t i = 0; i < rows.size() && unknown <= free; ++i) {
+        example.clear();
+        read<Purpose::learn>(nb::borrow<nb::dict>(rows[i]), 0, number_in(rows, i), example);
+        unknown += example.count_new();
+    }
+    return unknown > free;
 }
 
 }  // namespace scwlearn

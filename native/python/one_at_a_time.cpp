@@ -114,7 +114,7 @@ public:
         require(!variances || variances->size() == rows.size(), "variances must have one variance per row");
         for (std::size_t row = 0; row < rows.size(); ++row) {
             const nb::handle x = rows[row];
-            if (!PyDict_Check(x.ptr())) vocabulary().check(rows);
+            if (!PyDict_Check(x.ptr())) vocabulary().check(rows, model_.width());
             const std::int64_t number = static_cast<std::int64_t>(row), called = rows.size() == 1 ? -1 : number;
             score_named(nb::borrow<nb::dict>(x), called, scores.data() + number * count, count,
                         variances ? variances->data() + row : nullptr);

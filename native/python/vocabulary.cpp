@@ -37,7 +37,9 @@ void bind_vocabulary(nb::module_& module) {
                      "The name of each feature, and whether other names share it.")
         .def("read", &read_one, "x"_a, nb::sig("def read(self, x: dict) -> tuple[list[int], list[float], list]"),
              "Return the features of an example, their values, and its new names. Changes nothing.")
-        .def("check", &Vocabulary::check, "rows"_a, "Raise an error for the first invalid example. Changes nothing.")
+        .def("check", &Vocabulary::check, "rows"_a, "room"_a,
+             "Raise an error for the first invalid example. Return whether learning from them may bring more names than "
+             "there is room for. Changes nothing.")
         .def("find", &Vocabulary::find, "names"_a, "learns"_a,
              "Return the feature of each name; for an unknown name the next free one if `learns`, else -1. Changes nothing.")
         .def("signs", &Vocabulary::signs, "names"_a, nb::sig("def signs(self, names: list) -> list[float]"),

@@ -73,15 +73,16 @@ public:
 
     // Reads x into an empty example. Values of 0 are skipped, and when scoring also names without a feature below
     // `room`. `row` is for messages: the position of x in a list, or -1. A name or value of the user's class may run
-    // any code.
+    // any code. Returns the number of features if it is read to check it, repeated ones included.
     template <Purpose kPurpose>
-    void read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);
+    std::int64_t read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);
     // The same, with the features sorted; quicker if x has the keys of the last dict.
     template <Purpose kPurpose>
     void read_sorted(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);
 
-    // Raises an error for the first invalid dict of a list. All keys must have one type.
-    void check(const nb::tuple& rows);
+    // Raises an error for the first invalid dict of a list. All keys must have one type. Returns whether learning from
+    // the dicts may bring more names than there is `room` for.
+    bool check(const nb::tuple& rows, std::int64_t room);
 
     // Returns the feature of each name; for an unknown name the next free one (`learns`) or -1. Hashed names always
     // have one.

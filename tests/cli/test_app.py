@@ -125,7 +125,7 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         (FileNotFoundError(errno.ENOENT, "No such file", "a.txt"), "scwlearn: error: a.txt: No such file\n"),
         (OSError("no connection"), "scwlearn: error: no connection\n"),
         (MemoryError(), "scwlearn: error: not enough memory\n"),
-        (MemoryError("for 3 GB"), "scwlearn: error: not enough memory for 3 GB\n"),
+        (MemoryError("no 3 GB"), "scwlearn: error: not enough memory: no 3 GB\n"),
     ],
 )
 def test_an_error_is_one_message_and_exits_with_1(raising, capsys, error, message):

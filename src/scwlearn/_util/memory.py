@@ -1,11 +1,14 @@
-"""Early, helpful errors for allocations that would not fit in memory."""
+"""Early, helpful errors for allocations that would not fit in memory, and memory held for what must not fail."""
 
 from __future__ import annotations
 
+import mmap
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from scwlearn._util.errors import OptionError
 
@@ -13,6 +16,71 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 # Smaller allocations are not checked in advance: asking the system takes longer than trying.
 _UNCHECKED_BYTES = 2**24
+
+# What Python needs to end a call or to undo it: some of its arenas of a megabyte, and the growth of the heap of C.
+_ALWAYS_HELD = 2**22
+
+
+class NotEnoughMemory(OptionError, MemoryError):
+    """Error about an allocation that would not fit in memory, with what to do instead."""
+
+
+class _Held(threading.local):
+    """Blocks of memory that a thread holds."""
+
+    def __init__(self) -> None:
+        self.blocks: list[mmap.mmap] = []
+
+
+_held = _Held()
+# Anonymous memory that nothing shares is quick to get. It takes no part of the machine's until it is written.
+_FLAGS: dict[str, Any] = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+
+
+@contextmanager
+def memory_held(size: int = 0) -> Iterator[None]:
+    """Hold memory while something is learned, for what must not fail afterwards: to keep it, or to undo it.
+
+    Call `give_back_memory` where that begins. The block must not leave anything half done before.
+
+    Parameters
+    ----------
+    size : int
+        The number of bytes that are needed, apart from some for Python.
+
+    Raises
+    ------
+    MemoryError
+        If there is not that much.
+    """
+    block = _hold(_ALWAYS_HELD + size)
+    _held.blocks.append(block)
+    try:
+        yield
+    finally:
+        block.close()
+        _held.blocks.remove(block)
+
+
+def give_back_memory(*, innermost: bool = False) -> None:
+    """Give back what this thread holds, or only what the innermost block does."""
+    for block in _held.blocks[-1:] if innermost else _held.blocks:
+        block.close()
+
+
+def check_memory(size: int) -> None:
+    """Raise a MemoryError unless this number of bytes can be allocated.
+
+    For code that would crash without them, as BLAS does.
+    """
+    _hold(_ALWAYS_HELD + size).close()
+
+
+def _hold(size: int) -> mmap.mmap:
+    try:
+        return mmap.mmap(-1, size, **_FLAGS)
+    except (OSError, OverflowError):
+        raise MemoryError(f"{size} bytes of memory could not be allocated") from None
 
 
 def available_memory() -> int | None:
@@ -43,17 +111,19 @@ def _cgroup_memory() -> int | None:
 
 @contextmanager
 def ensure_memory(needed: int, *, what: str, instead: str) -> Iterator[None]:
-    """Raise an OptionError that says what to do `instead` if `needed` bytes are not available.
+    """Raise a NotEnoughMemory that says what to do `instead` if `needed` bytes are not available.
 
     The system is not asked for small amounts. A MemoryError inside the block becomes the same error.
     """
     available = available_memory() if needed > _UNCHECKED_BYTES else None
     if available is not None and needed > available:
-        raise OptionError(f"{_needs(what, needed)}, but only {available / 2**30:.3g} GiB are available; {instead}")
+        raise NotEnoughMemory(f"{_needs(what, needed)}, but only {available / 2**30:.3g} GiB are available; {instead}")
     try:
         yield
+    except NotEnoughMemory:
+        raise
     except MemoryError:
-        raise OptionError(f"{_needs(what, needed)}, which could not be allocated; {instead}") from None
+        raise NotEnoughMemory(f"{_needs(what, needed)}, which could not be allocated; {instead}") from None
 
 
 def _needs(what: str, needed: int) -> str:

@@ -64,6 +64,6 @@ def error_message(error: BaseException) -> str:
     if isinstance(error, OSError):
         named = error.filename is not None and error.strerror
         return f"{error.filename}: {error.strerror}" if named else error.strerror or str(error)
-    if isinstance(error, MemoryError):
-        return f"not enough memory {error}".rstrip()
+    if isinstance(error, MemoryError) and not hasattr(error, "render"):
+        return f"not enough memory: {error}".removesuffix(": ")
     return str(error.render(option_name) if hasattr(error, "render") else error)

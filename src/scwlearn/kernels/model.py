@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import Model
-from scwlearn._util.memory import ensure_memory
+from scwlearn._util.memory import ensure_memory, memory_held
 from scwlearn.kernels.support import Examples, SharedExamples, Support
 from scwlearn.learning.counters import new_tally
 from scwlearn.model.covariance import Array, Covariance, aligned_copy, is_sound
@@ -143,16 +143,17 @@ class KernelModel:
 
     def add_classes(self, count: int) -> None:
         """Make classes known, which start from the prior."""
+        scalars, spans, variance = self.scalars, self.spans, self.initial_variance
         if self.joint:
             # Directions never seen have grown for all.
-            variance = self.unseen(0) / float(self.scalars[0, SPREAD_SCALE])
+            variance = self.unseen(0) / float(scalars[0, SPREAD_SCALE])
         else:
-            variance = self.initial_variance
-            self.scalars = np.concatenate([self.scalars, prior_scalars(count)])
+            scalars = np.concatenate([scalars, prior_scalars(count)])
         if not self.one_span:
-            self.spans = self.spans + [_no_examples() for _ in range(count)]
+            spans = spans + [_no_examples() for _ in range(count)]
         size = max(self.sizes, default=0) if self.one_span else 0
-        self.memories = self.memories + [self.covariance.start(size, 1, variance) for _ in range(count)]
+        memories = self.memories + [self.covariance.start(size, 1, variance) for _ in range(count)]
+        self.scalars, self.spans, self.memories = scalars, spans, memories
 
     def make_room(self, wanted: list[int]) -> None:
         """Make room for that many coordinates of each class, and some more."""
@@ -182,7 +183,8 @@ class KernelModel:
         written: list[NDArray[Any]] = [self.scalars, self.tally, *self.memories]
         kept = [array.copy() for array in written]
         try:
-            yield
+            with memory_held():
+                yield
         except BaseException:
             for array, old in zip(written, kept, strict=True):
                 np.copyto(array, old)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -242,7 +243,9 @@ class Classifier(ClassifyOne):
                 raise
         self.class_weights.seen = seen
         if before.seen < NEW:
-            self.examine(rows, numbers[places])
+            # It has been learned from, and the examination can wait for the next batch.
+            with suppress(MemoryError):
+                self.examine(rows, numbers[places])
         return self.counts - before
 
     def examine(self, rows: Rows | NamedRows | Dicts, labels: NDArray[Any]) -> None:

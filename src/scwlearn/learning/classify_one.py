@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import ClassifierByOne
+from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn.data.costs import Costs
 from scwlearn.data.features import Features
 from scwlearn.data.labels import as_labels
@@ -92,9 +94,10 @@ class ClassifyOne(ABC):
         if weighted:
             check_weights([w], 1, name="w")
             weight = w * self.class_weights.of_next(number, snapshot.classes)
-        _teach_one(snapshot, x, number, weight, w)
-        if weight and weighted:
-            self.class_weights.count(number, snapshot.classes)
+        with memory_held():
+            _teach_one(snapshot, x, number, weight, w)
+            if weight and weighted:
+                self.class_weights.count(number, snapshot.classes)
         self._make_handle()
 
     def _learn_new_class(self, x: dict[Any, Any], label: NDArray[Any], w: float) -> None:
@@ -102,12 +105,13 @@ class ClassifyOne(ABC):
         numbers, new = self.snapshot.classes.find(label)
         snapshot = self.snapshot._replace(classes=self.snapshot.classes.add(new))
         seen = snapshot.learner.counts.seen
-        try:
-            _teach_one(snapshot, x, int(numbers[0]), w, w)
-        finally:
-            # After Ctrl-C, the example may have been learned already; then its class stays.
-            if snapshot.learner.counts.seen > seen:
-                self.snapshot = snapshot
+        with memory_held():
+            try:
+                _teach_one(snapshot, x, int(numbers[0]), w, w)
+            finally:
+                # After Ctrl-C, the example may have been learned already; then its class stays.
+                if snapshot.learner.counts.seen > seen:
+                    self.snapshot = snapshot
         self._make_handle()
 
     def predict_one(self, x: dict[Any, Any]) -> Any:
@@ -147,10 +151,10 @@ class ClassifyOne(ABC):
         return x if self.features.is_plain else self.features.read(x)
 
     def _make_handle(self) -> None:
-        """Make the native handle of the current model, unless there is one."""
+        """Make the native handle of the current model, unless there is one or too little memory for it."""
         if self.by_one.is_current or not self.features.is_plain:
             return
-        with STATE_LOCK:
+        with suppress(MemoryError), STATE_LOCK:
             learner, calibration, classes = self.snapshot
             if learner.model is None:
                 # The example had weight 0.
@@ -172,5 +176,6 @@ def _teach_one(snapshot: Snapshot, x: dict[Any, Any], number: int, weight: float
     """Let the learner learn from an example, and the calibration from its score; `w` is the sample weight alone."""
     learner = snapshot.learner
     score = learner.learn_one(x, 2 * number - 1 if snapshot.is_binary else number, weight)
+    give_back_memory()
     if weight:
         snapshot.calibration.learn_one(score, learner.last_variance, number, w)

@@ -17,6 +17,7 @@ class Follower:
     """Calls a function for each part of a batch once it has been learned from, in a thread of its own.
 
     The thread starts with the first part, and ends with the `with` block. If it cannot be started, nothing is called.
+    If it has too little memory, it stops.
     """
 
     def __init__(self, work: Callable[[Recorded, slice], None]) -> None:
@@ -40,7 +41,7 @@ class Follower:
     @property
     def has_parts(self) -> bool:
         """Whether there is a thread that has worked on all parts."""
-        return self._thread is not None
+        return self._thread is not None and self._error is None
 
     def __enter__(self) -> Self:
         return self
@@ -49,7 +50,7 @@ class Follower:
         if self._thread is not None:
             self._parts.put(None)
             self._thread.join()
-        if self._error is not None and kind is None:
+        if self._error is not None and kind is None and not isinstance(self._error, MemoryError):
             raise self._error
 
     def _run(self) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.checks import check_int
+from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.rows import Rows, UnsortedError, as_rows
@@ -118,10 +119,14 @@ class Learner(OneAtATime):
                 raise TypeError("learn_batches needs numbered features; learn_many takes dicts")
             rows, signs = batch.x, np.asarray(batch.labels)
             signs = self._axis.check_labels(np.where(signs == 0, -1, signs), len(rows))
-            known = self.n_features
-            if known is not None and rows.width > known:
-                self.widen(rows.width)
-            self.learn(rows if known is None else rows.widened(max(known, rows.width)), signs)
+            known, narrow = self.n_features, dict(self.__dict__)
+            try:
+                if known is not None and rows.width > known:
+                    self.widen(rows.width)
+                self.learn(rows if known is None else rows.widened(max(known, rows.width)), signs)
+            except Exception:
+                self.__dict__.update(narrow)
+                raise
         return self.counts - before
 
     def add_classes(self, count: int) -> None:
@@ -198,9 +203,12 @@ class Learner(OneAtATime):
         known = model.size - self.config.intercept
         if n_features < known:
             raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
+        scale = self.running_scale
+        if scale is not None:
+            scale = scale.arranged(np.arange(known), n_features)
+        # The model last: one that grows where it is may be the only one that is valid.
         self.model = self._widened(self._fitting_width(model, n_features), n_features - known, alone=alone)
-        if self.running_scale is not None:
-            self.running_scale = self.running_scale.arranged(np.arange(known), n_features)
+        self.running_scale = scale
 
     def __copy__(self) -> Self:
         # A copy that shared its memory would learn for both.
@@ -244,11 +252,13 @@ class Learner(OneAtATime):
                 scale = self.running_scale
                 wider = scale if scale is None or room == width else scale.arranged(np.arange(width), room)
                 self._replace_model(self._widened(model, room - width), vocabulary, wider)
-            try:
-                yield placement.rows(room)
-            finally:
-                if self.counts.seen > seen:
-                    placement.keep_names()
+            with memory_held(placement.memory):
+                try:
+                    yield placement.rows(room)
+                finally:
+                    give_back_memory()
+                    if self.counts.seen > seen:
+                        placement.keep_names()
 
     def _rows(self, x: Any) -> Rows:
         if isinstance(x, NamedRows):
@@ -311,6 +321,7 @@ class Learner(OneAtATime):
                 with self._in_columns(part.rows, part.places, classes) as rows:
                     self._learn_scaled(part, rows, classes, record and record.part(chosen))
         except BaseException:
+            give_back_memory()
             if before is not None:
                 self.__dict__.update(vars(before))
             raise
@@ -320,11 +331,13 @@ class Learner(OneAtATime):
         scale = self.running_scale
         if scale is None:
             try:
-                self._learn_rows(batch, rows, classes, record)
+                with memory_held():
+                    self._learn_rows(batch, rows, classes, record)
             except UnsortedError:
                 # Sort the features of each row and start again.
                 rows.check()
-                self._learn_rows(batch, rows, classes, record)
+                with memory_held():
+                    self._learn_rows(batch, rows, classes, record)
             return
         rows.check()
         # A compiled rule cannot fail on checked rows once the model has its memory, so for few rows there is no need to
@@ -332,12 +345,17 @@ class Learner(OneAtATime):
         has_memory = self.model is not None and classes <= self._known_classes()
         safe = self.config.compiled and has_memory and 8 * rows.stored < rows.width
         before = scale if safe else scale.copy()
-        scaled = scale.learn(rows, order=batch.places)
-        try:
-            self._learn_rows(batch.sorted(), scaled, classes, record)
-        except BaseException:
-            scale.restore(before)
-            raise
+        in_order = batch.sorted()
+        with memory_held():
+            scaled = scale.learn(rows, order=batch.places)
+            if safe:
+                give_back_memory(innermost=True)
+            try:
+                self._learn_rows(in_order, scaled, classes, record)
+            except BaseException:
+                give_back_memory()
+                scale.restore(before)
+                raise
 
     def _learn_rows(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:
         """Learn block by block; after an error the model and the counts are as they were."""
@@ -357,7 +375,8 @@ class Learner(OneAtATime):
             # once, and a user's function must never be called twice for a row.
             rows.check()
         if safe:
-            # There is only one call of the loop, which Ctrl-C cannot interrupt.
+            # There is only one call of the loop, which neither Ctrl-C nor a lack of memory can interrupt.
+            give_back_memory(innermost=True)
             self.model, self._tally = model, tally
         rule, native = self.config.native_rule, model.native(tally, **self.config.native)
         # Loops over single rows check each row before they learn from it.
@@ -383,6 +402,7 @@ class Learner(OneAtATime):
                     parts.finish(slice(block.start, block.start + block.count))
             self.model, self._tally = model, tally
         except BaseException:
+            give_back_memory()
             if before is not None:
                 model.restore(before)
             if counts is not None:

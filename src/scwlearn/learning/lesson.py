@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows
@@ -19,6 +20,9 @@ from scwlearn.learning.follower import ROWS_OF_A_PART, Follower
 from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
+
+# Numbers that the calibration of a row takes apart from its scores.
+_NUMBERS_OF_A_ROW = 8
 
 # From here on, a second thread is worth its start.
 _MANY_ROWS = 2 * ROWS_OF_A_PART
@@ -64,20 +68,27 @@ class Lesson(NamedTuple):
 
     def teach(self, snapshot: Snapshot) -> None:
         """Let the learner learn from the rows, and the calibration from their scores before that."""
-        learner = snapshot.learner
         if not snapshot.is_binary:
             snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)
-        if not isinstance(self.rows, tuple):
+        # The calibration takes its scores twice, and new names are counted.
+        with memory_held(16 * len(self.rows) * (len(snapshot.classes) + _NUMBERS_OF_A_ROW)):
+            if isinstance(self.rows, tuple):
+                self._teach_dicts(snapshot, self.rows)
+                return
+            learner = snapshot.learner
             batch = learner.new_batch(self.rows, self.numbers, self.order, self.weights, self._own_weights)
             self._teach_batch(snapshot, batch._replace(calibrate=self.calibrate, jobs=self.jobs))
-            return
-        count, seen = len(self.rows), learner.counts.seen
+
+    def _teach_dicts(self, snapshot: Snapshot, rows: Dicts) -> None:
+        learner, count = snapshot.learner, len(rows)
+        seen = learner.counts.seen
         places = nonzero_rows(np.arange(count), self.weights)
         scores, variances = learner.empty_scores(count, len(snapshot.classes)), np.empty(count)
+        labels = learner.labels(self.numbers)
         try:
-            labels = learner.labels(self.numbers)
-            learner.learn_dicts(self.rows, labels, self.weights, scores, variances, self._own_weights)
+            learner.learn_dicts(rows, labels, self.weights, scores, variances, self._own_weights)
         finally:
+            give_back_memory()
             done = places[: learner.counts.seen - seen]
             self._calibrate(snapshot, scores[done], variances[done], done)
 
@@ -93,6 +104,7 @@ class Lesson(NamedTuple):
         learner, places = snapshot.learner, batch.numbers_in_order
         if not self.calibrate or self.observer is not None or batch.rounds < _MANY_ROWS or allowed_threads() == 1:
             before = learner.learn_batch(batch)
+            give_back_memory()
             self._calibrate(snapshot, before.scores, before.variances, places)
             return
         # All or nothing: the curve is replaced when the thread is done.
@@ -107,6 +119,7 @@ class Lesson(NamedTuple):
 
         with Follower(calibrate) as follower:
             before = learner.learn_batch(batch, follower.follow)
+        give_back_memory()
         if follower.has_parts:
             snapshot.calibration.state = follow_up.calibration.state
         else:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import CommitteeByOne, OneByOne, Vocabulary
+from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.growing import Growing
@@ -141,8 +142,9 @@ class OneAtATime(Growing):
             return first
         answer = (self._plain or self._handle(named=False)).learn(x, y, w)
         if answer is None:
-            self.model = self._with_room(self.model, self._classes_with(y))
-            answer = self._handle(named=False).learn(x, y, w)
+            with memory_held(), self._rollback():
+                self.model = self._with_room(self.model, self._classes_with(y))
+                answer = self._handle(named=False).learn(x, y, w)
         return answer
 
     @property
@@ -224,21 +226,28 @@ class OneAtATime(Growing):
         `scores` and `variances` receive what the examples had before learning, up to Ctrl-C. Sample weights matter to
         a committee only.
         """
-        # Nothing can stop a compiled rule once the examples are checked.
-        before = None if self.config.compiled else copy(self)
+        # Once the examples are checked, nothing can stop a compiled rule in a model that has room for them.
+        before = None if self.config.compiled and self.model is not None else copy(self)
         done = 0
         try:
-            with self._rollback():
+            with memory_held(), self._rollback():
                 one = self._named_handle()
-                one.vocabulary.check(rows)
+                model = self._fitted()
+                grows = one.vocabulary.check(rows, model.size - self.config.intercept)
+                grows = grows or (not self.is_binary and int(labels.max(initial=0)) >= model.classes)
+                if grows and before is None:
+                    before = copy(self)
                 while done < len(rows):
                     reached = one.learn_list(rows, labels, weights, sample_weights, done, scores, variances)
                     if reached == done:
                         one = self._make_room(one, rows[done], labels[done])
                     done = reached
-        except BaseException:
-            if before is not None:
-                self.__dict__.update(vars(before))
+        except BaseException as error:
+            give_back_memory()
+            # Ctrl-C keeps what a compiled rule has learned.
+            if before is not None and not (self.config.compiled and isinstance(error, KeyboardInterrupt)):
+                with STATE_LOCK:
+                    self.__dict__.update(vars(before))
             raise
 
     def state(self) -> tuple[Gaussian, Vocabulary | None, RunningScale | None]:
@@ -268,7 +277,7 @@ class OneAtATime(Growing):
 
     def _learn_new_dict(self, x: dict[Any, Any], y: float, w: float) -> Any:
         """Learn from a dict with names or a class for which there is no room yet."""
-        with self._rollback():
+        with memory_held(), self._rollback():
             one = self._named_handle()
             answer = one.learn_named(x, y, w)
             while answer is None:
@@ -284,6 +293,7 @@ class OneAtATime(Growing):
             yield
         finally:
             # After Ctrl-C, the example may have been learned already; then its names stay.
+            give_back_memory()
             if self.counts.seen == seen:
                 with STATE_LOCK:
                     self.__dict__.update(before)

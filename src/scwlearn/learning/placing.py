@@ -17,6 +17,12 @@ def placed_rows(vocabulary: Vocabulary, x: NamedRows, width: int) -> Rows:
     return x.in_columns(*_features_in(vocabulary, x), width)
 
 
+# A dict that grows is copied, with room for three times as many names.
+_BYTES_OF_A_NAME = 160
+# Its owner, and what a first vote allocates.
+_BYTES_OF_A_SLOT = 64
+
+
 class Placement:
     """Columns of named rows, from which a model will learn in the given order.
 
@@ -42,6 +48,13 @@ class Placement:
     def rows(self, width: int) -> Rows:
         """Return the rows in the columns of a model with `width` features."""
         return self._x.in_columns(self._features, self._signs, width)
+
+    @property
+    def memory(self) -> int:
+        """The number of bytes that `keep_names` may take."""
+        if self._vocabulary.hashed:
+            return _BYTES_OF_A_SLOT * len(self._vocabulary)
+        return _BYTES_OF_A_NAME * (len(self._vocabulary) + len(self._names)) if self._names else 0
 
     def keep_names(self) -> None:
         """Make the new names known, once the rows have been learned from."""

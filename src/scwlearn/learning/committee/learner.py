@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scwlearn._native import CommitteeByOne
 from scwlearn._util.interrupts import interrupts_held
+from scwlearn._util.memory import give_back_memory
 from scwlearn.data.rows import Rows
 from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.batch import WORK_FOR_THREADS, WORK_OF_A_BLOCK, LabeledBatch
@@ -94,8 +95,13 @@ class Committee(Learner):
 
     def add_classes(self, count: int) -> None:
         """Add classes, which start from the prior and take part at once."""
-        super().add_classes(count)
-        self._widen_mixture(self._known_classes())
+        before = dict(self.__dict__)
+        try:
+            super().add_classes(count)
+            self._widen_mixture(self._known_classes())
+        except BaseException:
+            self.__dict__.update(before)
+            raise
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:
         """Return this committee, which has no parameters of its own, in the same memory."""
@@ -199,6 +205,7 @@ class Committee(Learner):
         try:
             yield
         except BaseException:
+            give_back_memory()
             with interrupts_held():
                 if model is not None and before is not None:
                     model.restore(before)

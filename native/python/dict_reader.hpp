@@ -41,7 +41,8 @@ public:
         example_.end();
     }
 
-    // The number of features found, repeated ones included, and the sum of their absolute values.
+    // The number of features found or, to count them, of unknown ones, repeated ones included, and the sum of their absolute
+    // values.
     std::int64_t met() const noexcept { return met_; }
     double total() const noexcept { return total_; }
 
@@ -97,6 +98,8 @@ private:
         if (asked && found == nullptr) return false;
         if constexpr (kPurpose == Purpose::check)
             count(value);
+        else if constexpr (kPurpose == Purpose::count_unknown)
+            return true;
         else if (hashed_)
             add_hashed({key, {}}, static_cast<std::uint32_t>(*found), value);
         else if (kPurpose == Purpose::learn || *found < room_) {
@@ -205,6 +208,8 @@ private:
                 vocabulary_.slots_.hash(name);
             else if (name.is_made())
                 checked(name.object().release().ptr());
+        } else if constexpr (kPurpose == Purpose::count_unknown) {
+            if (vocabulary_.names_.find(name) < 0) ++met_;
         } else if (hashed_) {
             add_hashed(name, vocabulary_.slots_.hash(name), value);
         } else {
@@ -298,16 +303,14 @@ inline bool Vocabulary::check(const nb::tuple& rows, std::int64_t room) {
             refuse(PyExc_TypeError, "%U must be a dict of named features, got %R", example_at(row), x);
         met += read<Purpose::check>(nb::borrow<nb::dict>(x), 0, row, example);
     }
-    // Most batches have fewer features than there is room for. Otherwise count those without a name, until they are too
-    // many.
+    // Most batches have fewer features than there is room for. If they have many, counting the unknown ones takes longer
+    // than what the caller would save.
     const std::int64_t free = room - count();
     if (hashed() || met <= free) return false;
+    if (kManyFeatures * met > room) return true;
     std::int64_t unknown = 0;
-    for (std::size_t i = 0; i < rows.size() && unknown <= free; ++i) {
-        example.clear();
-        read<Purpose::learn>(nb::borrow<nb::dict>(rows[i]), 0, number_in(rows, i), example);
-        unknown += example.count_new();
-    }
+    for (std::size_t i = 0; i < rows.size() && unknown <= free; ++i)
+        unknown += read<Purpose::count_unknown>(nb::borrow<nb::dict>(rows[i]), 0, number_in(rows, i), example);
     return unknown > free;
 }
 

@@ -10,8 +10,8 @@
 
 namespace scwlearn {
 
-// What an example is read for: to find errors, to score (known names only), or to learn (all names).
-enum class Purpose { check, score, learn };
+// What an example is read for: to find errors, to count unknown names, to score (known names only), or to learn (all names).
+enum class Purpose { check, count_unknown, score, learn };
 
 // The names of the features of dicts, apart from the model. Learning adds the names of each example, at most `most` of
 // them, or hashes them into that many slots.
@@ -73,7 +73,8 @@ public:
 
     // Reads x into an empty example. Values of 0 are skipped, and when scoring also names without a feature below
     // `room`. `row` is for messages: the position of x in a list, or -1. A name or value of the user's class may run
-    // any code. Returns the number of features if it is read to check it, repeated ones included.
+    // any code. Returns the number of features if it is read to check it, and that of unknown names to count them,
+    // repeated ones included.
     template <Purpose kPurpose>
     std::int64_t read(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);
     // The same, with the features sorted; quicker if x has the keys of the last dict.
@@ -81,7 +82,7 @@ public:
     void read_sorted(const nb::dict& x, std::int64_t room, std::int64_t row, Example& example);
 
     // Raises an error for the first invalid dict of a list. All keys must have one type. Returns whether learning from
-    // the dicts may bring more names than there is `room` for.
+    // the dicts may bring more names than there is `room` for, which is a guess where finding out takes too long.
     bool check(const nb::tuple& rows, std::int64_t room);
 
     // Returns the feature of each name; for an unknown name the next free one (`learns`) or -1. Hashed names always
@@ -264,6 +265,10 @@ public:
 private:
     template <Purpose kPurpose>
     class Reader;
+
+    // Copying a model, for a batch that may bring names, takes less time than to look up a feature of the batch for every
+    // so many features of the model.
+    static constexpr std::int64_t kManyFeatures = 4;
 
     // Whether an example may not have that many features.
     bool is_too_many(std::int64_t features) const noexcept { return most_ && !hashed() && features > *most_; }

@@ -40,7 +40,7 @@ class OutOfMemory:
         caller = frame if event == "c_call" else frame.f_back
         if caller is None or not caller.f_code.co_filename.startswith(_PACKAGE):
             return
-        if event == "call" and frame.f_code is _hold.__code__ and caller.f_code is memory_held.__wrapped__.__code__:
+        if event == "call" and frame.f_code is _hold.__code__ and caller.f_code is memory_held.__enter__.__code__:
             self._over = False
         if self._over:
             return
@@ -49,7 +49,7 @@ class OutOfMemory:
             return
         # Destructors and the ends of `with` blocks allocate nothing, and errors raised in them would be lost.
         name = frame.f_code.co_name if event == "call" else called.__name__
-        if name in ("__exit__", "__del__", "release", "close") or "except" in name:
+        if name in ("__exit__", "__del__", "close") or "except" in name:
             return
         self.calls += 1
         if self.calls > self.at:

@@ -37,11 +37,10 @@ _held = _Held()
 _FLAGS: dict[str, Any] = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 
 
-@contextmanager
-def memory_held(size: int = 0) -> Iterator[None]:
-    """Hold memory while something is learned, for what must not fail afterwards: to keep it, or to undo it.
+class memory_held:
+    """Memory held while something is learned, for what must not fail afterwards: to keep it, or to undo it.
 
-    Call `give_back_memory` where that begins. The block must not leave anything half done before.
+    Call `give_back_memory` where that begins. A block within another one holds only what it asks for.
 
     Parameters
     ----------
@@ -53,18 +52,27 @@ def memory_held(size: int = 0) -> Iterator[None]:
     MemoryError
         If there is not that much.
     """
-    block = _hold(_ALWAYS_HELD + size)
-    _held.blocks.append(block)
-    try:
-        yield
-    finally:
-        block.close()
-        _held.blocks.remove(block)
+
+    __slots__ = ("_block", "_size")
+
+    def __init__(self, size: int = 0) -> None:
+        self._size = size
+
+    def __enter__(self) -> None:
+        needed = self._size + (0 if _held.blocks else _ALWAYS_HELD)
+        self._block = _hold(needed) if needed else None
+        if self._block is not None:
+            _held.blocks.append(self._block)
+
+    def __exit__(self, *_: object) -> None:
+        if self._block is not None:
+            self._block.close()
+            _held.blocks.remove(self._block)
 
 
-def give_back_memory(*, innermost: bool = False) -> None:
-    """Give back what this thread holds, or only what the innermost block does."""
-    for block in _held.blocks[-1:] if innermost else _held.blocks:
+def give_back_memory() -> None:
+    """Give back what this thread holds."""
+    for block in _held.blocks:
         block.close()
 
 

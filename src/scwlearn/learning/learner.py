@@ -349,7 +349,7 @@ class Learner(OneAtATime):
         with memory_held():
             scaled = scale.learn(rows, order=batch.places)
             if safe:
-                give_back_memory(innermost=True)
+                give_back_memory()
             try:
                 self._learn_rows(in_order, scaled, classes, record)
             except BaseException:
@@ -376,7 +376,7 @@ class Learner(OneAtATime):
             rows.check()
         if safe:
             # There is only one call of the loop, which neither Ctrl-C nor a lack of memory can interrupt.
-            give_back_memory(innermost=True)
+            give_back_memory()
             self.model, self._tally = model, tally
         rule, native = self.config.native_rule, model.native(tally, **self.config.native)
         # Loops over single rows check each row before they learn from it.

@@ -81,13 +81,15 @@ public:
     const std::int64_t* find(PyObject* key, PyObject* word = nullptr) const noexcept {
         const std::size_t hash = hash_of(key, word);
         const ShortText text = ShortText::of(key);
-        for (std::size_t at = hash & last_;; at = (at + 1) & last_) {
+        std::size_t at = first_slot(hash);
+        for (std::size_t way = 0; way < kFarthest; ++way, at = (at + 1) & last_) {
             const Entry& entry = entries_[at];
             if (!entry.key.is_valid()) return nullptr;
             if (entry.hash == hash && (text.length > 0 ? entry.text == text : equal_names(entry.key.ptr(), key)) &&
                 (word == nullptr ? !entry.word.is_valid() : entry.word.is_valid() && equal_names(entry.word.ptr(), word)))
                 return &entry.number;
         }
+        return nullptr;
     }
 
     // Returns the number of a name; asks for it if it is not here, and keeps it unless it is negative.
@@ -116,27 +118,40 @@ private:
     static constexpr std::size_t kLeast = 64, kMost = 1 << 14;
     // With this many slots per name, collisions are rare.
     static constexpr std::size_t kSparse = 8;
+    // A name is kept only this close to its first slot. Names whose hashes collide, as those of integers may, are looked up
+    // in the dict instead.
+    static constexpr std::size_t kFarthest = 16;
 
     // Adds a new name, if there is room.
     void keep(const Name& name, std::int64_t number) {
         if (kSparse * count_ >= entries_.size() && entries_.size() < kMost) {
-            std::vector<Entry> more(4 * entries_.size());
+            std::vector<Entry> more(4 * entries_.size());  // two bits more
             entries_.swap(more);
             last_ = entries_.size() - 1;
+            shift_ -= 2;
+            count_ = 0;
             for (Entry& entry : more)
-                if (entry.key.is_valid()) free_from(entry.hash) = std::move(entry);
+                if (entry.key.is_valid()) place(std::move(entry));
         }
         if (2 * count_ >= entries_.size()) return;
         const std::size_t hash = hash_of(name.key.ptr(), name.word.ptr());
-        free_from(hash) = {hash, nb::borrow(name.key), nb::borrow(name.word), number, ShortText::of(name.key.ptr())};
-        ++count_;
+        place({hash, nb::borrow(name.key), nb::borrow(name.word), number, ShortText::of(name.key.ptr())});
     }
 
-    // The first free slot from the one that the hash points to.
-    Entry& free_from(std::size_t hash) noexcept {
-        std::size_t at = hash & last_;
-        while (entries_[at].key.is_valid()) at = (at + 1) & last_;
-        return entries_[at];
+    // Puts a new name into the first free slot from its own on, unless that is too far away.
+    void place(Entry entry) noexcept {
+        std::size_t at = first_slot(entry.hash);
+        for (std::size_t way = 0; way < kFarthest; ++way, at = (at + 1) & last_) {
+            if (entries_[at].key.is_valid()) continue;
+            entries_[at] = std::move(entry);
+            ++count_;
+            return;
+        }
+    }
+
+    // The hash of an integer is its value. The highest bits of the product depend on all of it.
+    std::size_t first_slot(std::size_t hash) const noexcept {
+        return static_cast<std::size_t>((std::uint64_t{hash} * 0x9e3779b97f4a7c15u) >> shift_);
     }
 
     static std::size_t hash_of(PyObject* key, PyObject* word) noexcept {
@@ -154,6 +169,7 @@ private:
 
     std::vector<Entry> entries_ = std::vector<Entry>(kLeast);
     std::size_t last_ = kLeast - 1;
+    int shift_ = 64 - std::countr_zero(kLeast);  // to slots
     std::size_t count_ = 0;
 };
 

@@ -85,7 +85,8 @@ inline bool has_grown(const Model& model) noexcept {
     return model.scalars->growth != 1.0 || model.scalars->spread_scale != 1.0;
 }
 inline double unseen_variance(const Model& model) noexcept {
-    return model.initial_variance * model.scalars->growth / model.scalars->spread_scale;
+    const double grown = model.initial_variance * model.scalars->growth / model.scalars->spread_scale;
+    return std::clamp(grown, kSmallestVariance, kLargestVariance);
 }
 
 // The classes of a task: labels, ties, and recorded scores.

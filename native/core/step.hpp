@@ -18,7 +18,10 @@ struct Look {
 // Bounds beyond which a product in the next round could overflow. Values up to 1e150 exceed them only if their sizes
 // are hundreds of orders of magnitude apart; such a row is counted but not learned from.
 inline constexpr double kLargestLook = 1e305;
-inline constexpr double kLargestMove = 1e150;
+inline constexpr double kLargestMove = 1e140;
+inline constexpr double kLargestFactor = 1e150;
+// Bound on alpha, which is multiplied by a scale of up to 1e50 before a small Sigma x makes the product small again.
+inline constexpr double kLargestAlpha = 1e250;
 
 // Upper bound on the factor by which a step shrinks a variance.
 inline constexpr double kLargestShrink = 1e100;
@@ -43,8 +46,9 @@ inline bool can_ask(const Look& look) noexcept {
 
 // alpha sqrt(v) bounds the move of the mean in the metric of Sigma. False for NaN.
 inline bool can_take(const Step& step, double variance) noexcept {
-    return std::abs(step.alpha) * std::sqrt(variance) <= kLargestMove && step.precision >= 0.0 &&
-           std::abs(step.shrink) <= kLargestMove && step.grow > 0.0 && step.grow <= kLargestMove;
+    return std::abs(step.alpha) <= kLargestAlpha && std::abs(step.alpha) * std::sqrt(variance) <= kLargestMove &&
+           step.precision >= 0.0 && std::abs(step.shrink) <= kLargestFactor && step.grow >= 1.0 / kLargestFactor &&
+           step.grow <= kLargestFactor;
 }
 
 // The most precision that a step may add so that the variance along x stays at least `least`.

@@ -155,8 +155,9 @@ protected:
     void scale_mean(double folded) noexcept {
         if (folded == 1.0) return;
         end_sweep();  // adds to the mean
-        for (std::int64_t k = 0; k < made_.count * classes_; ++k) made_.rates[k] *= folded;
-        for (std::int64_t i = 0; i < stride_ * classes_; ++i) mean_[i] *= folded;
+        for (std::int64_t k = 0; k < made_.count * classes_; ++k)
+            made_.rates[k] = with_scale(made_.rates[k], folded, kLargestRate);
+        for (std::int64_t i = 0; i < stride_ * classes_; ++i) mean_[i] = with_scale(mean_[i], folded);
         write_means();
     }
 

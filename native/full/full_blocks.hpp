@@ -36,7 +36,7 @@ public:
             length2 += value * value;
         });
         return {score * model_.scalars->mean_scale,
-                length2 * model_.initial_variance * model_.scalars->growth * kRounding};
+                length2 * model_.initial_variance * model_.most_growth() * kRounding};
     }
 
     // The score of the lag of an averaged mean; 0 if there is none.

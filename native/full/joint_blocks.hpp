@@ -90,7 +90,7 @@ public:
           size_(task.memory.size),
           apart_(model_entries(kFull, size_)),
           model_(model_of(0), {task.memory.entries, apart_, *task.memory.known, size_},
-                 {task.memory.entries + 2 * full_stride(size_), apart_, *task.memory.known, size_}),
+                 {task.memory.entries + 2 * full_stride(size_), apart_, *task.memory.known, size_}, true),
           round_(task, model_),
           screen_(task.rule.holds_below),
           scores_(task.memory.scratch->take(task.memory.lanes)),
@@ -155,7 +155,7 @@ private:
     // Upper bound on the variance of the margin of a row: Sigma has grown at most by `growth`.
     double bound(const PlainRow& row) const noexcept {
         constexpr double kRounding = 1.0 + 1e-9;
-        return 2.0 * row.dot(row.values()) * model_.initial_variance * model_.scalars->growth * kRounding;
+        return 2.0 * row.dot(row.values()) * model_.initial_variance * model_.most_growth() * kRounding;
     }
 
     // Lets each class look at the rows that are expected to need it, as far as can be predicted before the block.
@@ -239,7 +239,7 @@ public:
           block_(rows_at_once(task)),
           count_(classes_of(task)),
           model_(task.memory, {task.memory.entries, full_stride(task.memory.size), count_, task.memory.size},
-                 {task.memory.entries + (task.memory.lanes + 1) * full_stride(task.memory.size), 1, task.memory.size}),
+                 {task.memory.entries + (task.memory.lanes + 1) * full_stride(task.memory.size), 1, task.memory.size}, true),
           round_(task, model_),
           scores_(task.memory.scratch->take(task.memory.lanes)),
           averages_(task.memory.scratch->take(task.memory.lanes)),

@@ -131,6 +131,7 @@ NB_MODULE(_native, module) {
     module.attr("SMALLEST_WEIGHT") = kSmallestWeight;
     module.attr("LARGEST_WEIGHT") = kLargestWeight;
     module.attr("SMALLEST_VARIANCE") = kSmallestVariance;
+    module.attr("LARGEST_VARIANCE") = kLargestVariance;
     module.attr("LARGEST_BLOCK") = kLargestBlock;
     module.attr("SHARED_STRIDE") = kSharedStride;
     module.attr("CACHED_FEATURES") = kCachedFeatures;

@@ -133,7 +133,9 @@ class Lesson(NamedTuple):
         if not self.calibrate:
             return
         weights = None if self.sample_weights is None else self.sample_weights[places]
-        if not np.isfinite(variances.sum() + scores.sum()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            all_finite = np.isfinite(variances.sum() + scores.sum())
+        if not all_finite:
             # A class that is not known yet has a score of -infinity.
             known = np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1)
             weights = np.where(np.isfinite(variances) & known, 1.0 if weights is None else weights, 0.0)

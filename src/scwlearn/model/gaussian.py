@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import CACHED_FEATURES, LANE_MULTIPLE, SCALARS, SMALLEST_VARIANCE, Model
+from scwlearn._native import CACHED_FEATURES, LANE_MULTIPLE, LARGEST_VARIANCE, SCALARS, SMALLEST_VARIANCE, Model
 from scwlearn.model.average import Average
 from scwlearn.model.covariance import Array, Covariance, Indices, Matrix, aligned_copy, is_sound
 from scwlearn.model.interleaved import Interleaved
@@ -361,6 +361,7 @@ class Gaussian:
     def _unseen(self) -> Array:
         """Return the stored variance of a feature that was never seen, of each lane."""
         unseen = self.initial_variance * self.scalars[:, GROWTH] / self.scalars[:, SPREAD_SCALE]
+        unseen = np.clip(unseen, SMALLEST_VARIANCE, LARGEST_VARIANCE)
         return np.repeat(unseen, self.lanes) if self.joint else unseen
 
 

@@ -45,14 +45,14 @@ void read_stream(ArrowArrayStream& stream, const std::function<ArrowReader&(cons
     require(stream.release != nullptr, "the stream of the table has been read already");
     Released<ArrowSchema> schema;
     {
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         check(stream.get_schema(&stream, &schema.held));
     }
     check_columns(schema.held);
     ArrowReader& reader = start(schema.held);
     for (bool more = reader.is_readable(); more;) {
         Released<ArrowArray> batch;
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         check(stream.get_next(&stream, &batch.held));
         more = batch.held.release != nullptr && reader.read(batch.held);
     }
@@ -65,15 +65,16 @@ TableArrays read_arrow(const nb::object& data, const FeatureSpec& spec, const st
     std::optional<ArrowReader> reader;
     const auto start = [&](const ArrowSchema& schema) -> ArrowReader& {
         return reader.emplace(form, builder, schema, [&utc_offset](std::string_view zone, std::int64_t seconds) {
-            const nb::gil_scoped_acquire acquire_gil;
-            return nb::cast<double>(utc_offset(string_of(zone), seconds));
+            const AcquireGil acquire_gil;
+            const nb::object name = string_of(zone), moment = nb::int_(seconds);
+            return nb::cast<double>(called(utc_offset, {name.ptr(), moment.ptr()}));
         });
     };
     if (nb::isinstance<nb::tuple>(data)) {
         const ArrowSchema& schema = unpacked<ArrowSchema>(data[0], "arrow_schema");
         const ArrowArray& batch = unpacked<ArrowArray>(data[1], "arrow_array");
         check_columns(schema);
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         if (start(schema).is_readable()) reader->read(batch);
     } else {
         read_stream(unpacked<ArrowArrayStream>(data, "arrow_array_stream"), start);

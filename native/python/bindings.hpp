@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/interface.hpp"
+#include "python/gil.hpp"
 
 namespace scwlearn {
 
@@ -35,6 +36,16 @@ using Labels = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 template <class T>
 using Column = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
 using NewArray = nb::ndarray<nb::numpy, nb::ndim<1>, nb::c_contig>;
+
+// Arrays of doubles. NumPy releases the GIL while it gets zeros or copies.
+inline nb::object new_zeros(std::int64_t size) {
+    const nb::int_ length(size);
+    return called(nb::module_::import_("numpy").attr("zeros"), {length.ptr()});
+}
+inline nb::object copied_numbers(nb::handle array) {
+    const nb::str type("float64");
+    return called(nb::module_::import_("numpy").attr("array"), {array.ptr(), type.ptr()});
+}
 
 inline void require(bool met, const char* what) {
     if (!met) throw nb::value_error(what);
@@ -160,7 +171,7 @@ const Label* labels_of(const Labels& labels, std::int64_t rows) {
 // Runs a loop, which needs the GIL only if the rule is a Python function.
 template <class Learn>
 void run(const HeldRule& rule, const Learn& learn) {
-    std::optional<nb::gil_scoped_release> release_gil;
+    std::optional<ReleaseGil> release_gil;
     if (rule.is_compiled()) release_gil.emplace();
     learn();
 }

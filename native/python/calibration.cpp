@@ -16,15 +16,15 @@ class Calibration : public HeldCurve {
 public:
     Calibration(std::int64_t n_scores, double window) {
         require(n_scores >= 1, "n_scores must be at least 1");
-        adopt(nb::module_::import_("numpy").attr("zeros")(kCurveEntries + n_scores * kScoreEntries));
+        adopt(new_zeros(kCurveEntries + n_scores * kScoreEntries));
         curve().start(window);
     }
     explicit Calibration(const nb::object& state) { set_state(state); }
 
     // Copies the array, which may be read-only.
-    void set_state(const nb::object& state) { adopt(nb::module_::import_("numpy").attr("array")(state, "float64")); }
+    void set_state(const nb::object& state) { adopt(copied_numbers(state)); }
     nb::object state() const { return array_; }
-    nb::object state_copy() const { return array_.attr("copy")(); }
+    nb::object state_copy() const { return copied_numbers(array_); }
 
     // Checks everything before learning anything: a number that is not finite would stay in the sums forever.
     void learn(const ReadOnly& scores, const Column<double>& variances, const Column<ClassNumber>& labels,
@@ -40,11 +40,11 @@ public:
         Curve curve = this->curve();
         const std::int64_t width = n_scores_;
         if (width == 1) {
-            const nb::gil_scoped_release release_gil;
+            const ReleaseGil release_gil;
             return learn_binary(curve, scores.data(), variances, labels, weights);
         }
         std::vector<double> work(static_cast<std::size_t>(3 * width));
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         for (std::size_t row = 0; row < rows; ++row)
             curve.learn(scores.data() + static_cast<std::int64_t>(row) * width, variances(row), labels(row),
                         weight_of(weights, row), work.data());
@@ -75,7 +75,7 @@ public:
         {
             const std::int64_t width = n_scores_;
             std::vector<double> work(static_cast<std::size_t>(2 * width));
-            const nb::gil_scoped_release release_gil;
+            const ReleaseGil release_gil;
             for (std::int64_t row = 0; row < static_cast<std::int64_t>(variances.size()); ++row)
                 curve.probabilities(scores.data() + row * width, variances.data()[row], out.get() + row * width, work.data());
         }

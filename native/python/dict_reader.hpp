@@ -128,7 +128,7 @@ private:
         if (PyUnicode_Check(key.ptr()))
             name = checked(PyUnicode_FromObject(key.ptr()));
         else if (PyIndex_Check(key.ptr()))
-            name = checked(PyNumber_Index(key.ptr()));
+            name = checked(python_code([&] { return PyNumber_Index(key.ptr()); }));
         else if (hashed_)
             refuse(PyExc_TypeError, "%U has the key %R; a key to be hashed must be a string or a whole number",
                    example_at(row_), key);
@@ -162,7 +162,7 @@ private:
     }
 
     double number_of(const nb::object& name, const nb::object& number) const {
-        const double value = PyFloat_AsDouble(number.ptr());
+        const double value = python_code([&] { return PyFloat_AsDouble(number.ptr()); });
         const bool failed = value == -1.0 && PyErr_Occurred();
         const bool too_large = failed && PyLong_Check(number.ptr()) && PyErr_ExceptionMatches(PyExc_OverflowError);
         const bool no_number = failed && PyErr_ExceptionMatches(PyExc_TypeError);
@@ -188,7 +188,7 @@ private:
     }
 
     void add_words(const nb::object& name, const nb::object& bag) {
-        const nb::object words = checked(PySequence_List(bag.ptr()));
+        const nb::object words = checked(python_code([&] { return PySequence_List(bag.ptr()); }));
         PyObject* const list = words.ptr();
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
             if (!PyUnicode_Check(PyList_GET_ITEM(list, i)) && PyList_GET_ITEM(list, i) != Py_None)

@@ -50,7 +50,7 @@ public:
         counts_.resize(models_.size());
         memories_.resize(models_.size());
         make_batches();
-        nb::gil_scoped_release release_gil;
+        ReleaseGil release_gil;
         share([this](const ModelBatch& batch, std::int64_t first) { gather(batch, first); });
     }
 
@@ -61,7 +61,7 @@ public:
         const std::int8_t* const signs = labels_of<std::int8_t>(labels, rows.count);
         std::fill(counts_.begin(), counts_.end(), Counts{});
         {
-            nb::gil_scoped_release release_gil;
+            ReleaseGil release_gil;
             const BatchLoop learn = loops_.loops[kind()];
             share([&](const ModelBatch& batch, std::int64_t) { learn(batch, rows, signs); });
         }
@@ -72,7 +72,7 @@ public:
         check_packed(rules_, to);
         require(to[0].form.kind == kind() && to[0].size == size(),
                 "the models must have the kind and size that they started with");
-        nb::gil_scoped_release release_gil;
+        ReleaseGil release_gil;
         share([&](const ModelBatch& batch, std::int64_t first) { scatter(batch, first, to); });
     }
 
@@ -183,7 +183,7 @@ void learn_each(const HeldRules& rules, const HeldModels& models, const Array& v
     const int workers = team_of(threads, models.size());
     std::vector<Counts> counts(models.size());
     {
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         const Loop learn = loop_for(form, true, rows.kind);
         std::atomic<std::int64_t> next{0};
         Team team(workers);

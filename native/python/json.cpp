@@ -32,7 +32,7 @@ JsonArrays parse_json(const Text& text, const FeatureSpec& spec, const std::stri
     RowBuilder builder(spec);
     JsonParsed parsed{{LabelColumn(form.labels), {}, {}}, {}};
     {
-        nb::gil_scoped_release release_gil;
+        ReleaseGil release_gil;
         parsed = JsonParser(form, builder).parse(records.view());
     }
     return {table_arrays(builder, parsed.table), {parsed.fault_places.begin(), parsed.fault_places.end()}};
@@ -61,7 +61,7 @@ std::tuple<std::vector<nb::bytes>, std::size_t> split_json(const Text& text, con
 // The number of newlines in a text, and of characters behind the last one.
 std::tuple<std::int64_t, std::int64_t> text_extent(const Text& text) {
     const std::string_view whole = view_of(text);
-    nb::gil_scoped_release release_gil;
+    ReleaseGil release_gil;
     const std::int64_t lines = std::count(whole.begin(), whole.end(), '\n');
     return {lines, utf8_count(whole.substr(lines == 0 ? 0 : whole.rfind('\n') + 1))};
 }
@@ -75,7 +75,7 @@ public:
         const std::string_view seen = view_of(text);
         require(seen.size() >= seen_, "the text must start where the last one was cut");
         const char* const begin = seen.data();
-        nb::gil_scoped_release release_gil;
+        ReleaseGil release_gil;
         const char* const last = elements_.last_end(begin + seen_, begin + seen.size());
         const auto end = static_cast<std::size_t>(last == nullptr ? 0 : last - begin);
         seen_ = seen.size() - end;

@@ -228,7 +228,7 @@ bool score_rows(const std::string& covariance, bool shared, std::int64_t lanes, 
         check_average(*average, form, rows.size(), lanes);
         add_average(memory, form, writable(average->first), writable(average->second));
     }
-    const nb::gil_scoped_release release_gil;
+    const ReleaseGil release_gil;
     return score_shown(form, memory, classes, rows, scores.data());
 }
 
@@ -241,7 +241,7 @@ NewArray full_precisions(const Matrix<const double>& factors) {
             "factors must have a row for D and for each column of U, padded to full_stride");
     auto precisions = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(size));
     {
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         loops().full.precisions(factors.data(), size, precisions.get());
     }
     return array_of(std::move(precisions), size);

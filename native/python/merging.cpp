@@ -48,7 +48,7 @@ void merge_diagonal(const std::string& rule, const Held& prior, const std::vecto
     for (const Held& each : held) models.push_back(merge_input(each, size));
     const MergeInput start = merge_input(prior, size);
     const MergeRule by = merge_rule(rule);
-    const nb::gil_scoped_release release_gil;
+    const ReleaseGil release_gil;
     loops().merging.merge(by, start, models.data(), static_cast<std::int64_t>(models.size()), growth, least, size,
                           means.data(), variances.data());
 }

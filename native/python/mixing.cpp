@@ -20,12 +20,12 @@ public:
     Mixture(std::int64_t members, std::int64_t n_scores, double window) : members_(members), n_scores_(n_scores) {
         require(members >= 1 && members <= calibration::kMostMembers, "a committee has from 1 to 16 members");
         require(n_scores >= 1, "n_scores must be at least 1");
-        adopt(numpy().attr("zeros")(Mixing::entries(members, n_scores)));
+        adopt(new_zeros(Mixing::entries(members, n_scores)));
         mixing().start(window);
     }
 
     // Copies the array, which may be read-only.
-    void set_state(const nb::object& state) { adopt(numpy().attr("array")(state, "float64")); }
+    void set_state(const nb::object& state) { adopt(copied_numbers(state)); }
     nb::object state() const { return array_; }
     std::int64_t members() const noexcept { return members_; }
     std::int64_t n_scores() const noexcept { return n_scores_; }
@@ -36,7 +36,7 @@ public:
         // Copied, because another thread may learn while the GIL is released.
         std::vector<double> state(state_, state_ + Mixing::entries(members_, n_scores_));
         const Mixing mixing(state.data(), members_, n_scores_, loops().calibration);
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         std::vector<double> work(work_entries());
         mixing.mix(rows.looks.data(), rows.count, rows.out, work.data());
     }
@@ -55,7 +55,7 @@ public:
         }
         const nb::object held = array_;
         Mixing mixing = this->mixing();
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         std::vector<double> work(work_entries());
         const auto label = [&labels](std::int64_t row) { return labels.data()[row]; };
         const auto weight = [&weights](std::int64_t row) { return weights ? weights->data()[row] : 1.0; };
@@ -86,7 +86,6 @@ private:
         }
     };
 
-    static nb::module_ numpy() { return nb::module_::import_("numpy"); }
     std::size_t work_entries() const { return static_cast<std::size_t>(Mixing::work(members_, n_scores_)); }
 
     void adopt(nb::object array) {

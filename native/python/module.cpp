@@ -35,7 +35,8 @@ namespace {
 
 // The instruction sets that this processor supports, the best first.
 const std::vector<InstructionSet>& supported_sets() {
-    static const std::vector<InstructionSet> sets = [] {
+    // Never destroyed: other threads may still learn when the process exits.
+    static const std::vector<InstructionSet>& sets = *new const std::vector<InstructionSet>([] {
         std::vector<InstructionSet> supported;
 #if defined(__x86_64__)
         if (__builtin_cpu_supports("x86-64-v4")) supported.push_back(LOOPS_OF(avx512));
@@ -43,7 +44,7 @@ const std::vector<InstructionSet>& supported_sets() {
 #endif
         supported.push_back(LOOPS_OF(portable));
         return supported;
-    }();
+    }());
     return sets;
 }
 
@@ -86,8 +87,10 @@ const CompiledRule& compiled_rule(const std::string& name) {
 // A Python function as a rule: called for each row, with the GIL, and free to raise.
 Step ask_python(const void* self, double m, double v, double norm2, double t, double n, double w) {
     const nb::handle function(static_cast<PyObject*>(const_cast<void*>(self)));
-    const auto [alpha, precision, shrink, grow] =
-        nb::cast<std::tuple<double, double, double, double>>(function(m, v, norm2, t, n, w));
+    const auto ask = [function](const auto&... number) { return called(function, {number.ptr()...}); };
+    const nb::object step =
+        ask(nb::float_(m), nb::float_(v), nb::float_(norm2), nb::float_(t), nb::float_(n), nb::float_(w));
+    const auto [alpha, precision, shrink, grow] = nb::cast<std::tuple<double, double, double, double>>(step);
     return {alpha, precision, shrink, grow};
 }
 
@@ -125,6 +128,11 @@ Score score_for(const ModelForm& form, bool binary, RowKind rows) {
 NB_MODULE(_native, module) {
     // Models that live until the interpreter exits, in a global of a script or a test, are no leaks.
     nb::set_leak_warnings(false);
+    // Without a C++ exception, this is the end of the thread.
+    nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+        if (error == nullptr) wait_for_the_end();
+        std::rethrow_exception(error);
+    });
     used_set = &supported_sets().front();
     module.doc() = "The native loops, parsers and calibration of scwlearn.";
     module.attr("LARGEST_VALUE") = kLargestValue;

@@ -203,7 +203,7 @@ public:
 private:
     std::int64_t look_up(const nb::object& name) const {
         if (!name.is_valid()) nb::raise_python_error();
-        PyObject* found = PyDict_GetItemWithError(features_.ptr(), name.ptr());
+        PyObject* found = python_code([&] { return PyDict_GetItemWithError(features_.ptr(), name.ptr()); });
         if (found == nullptr) {
             if (PyErr_Occurred()) nb::raise_python_error();
             return -1;

@@ -158,7 +158,7 @@ public:
         if (rows.count == 0) return;
         const std::int64_t count = length(scores) / rows.count;
         require(model_.can_score(count), "scores must have one score per row and class");
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         model_.look_rows(rows, scores.data(), count, variances.data());
     }
 
@@ -179,7 +179,7 @@ public:
         require(length(mixed) == rows.count * model_.n_scores(), "mixed must have one score per row and class");
         const auto numbers = [](const std::optional<ReadOnly>& given) { return given ? given->data() : nullptr; };
         const ReentrancyGuard guard(learning_);
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         model_.learn_rows(
             {rows, labels, numbers(weights), numbers(own_weights), calibrate, blocks, threads, jobs, mixed.data()});
     }

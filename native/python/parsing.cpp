@@ -39,7 +39,7 @@ std::optional<LibsvmArrays> parse_as(std::string_view lines, LibsvmForm form) {
     Examples<Value, Index> out;
     LibsvmParsed parsed;
     {
-        nb::gil_scoped_release release_gil;
+        ReleaseGil release_gil;
         out = Examples<Value, Index>(measure(lines));
         parsed = LibsvmParser<Value, Index>(out, form).parse(lines);
     }
@@ -80,7 +80,7 @@ VwArrays parse_vw(const Text& text, const FeatureSpec& spec, std::optional<bool>
     VwParser parser(form, spec);
     VwParsed parsed;
     {
-        nb::gil_scoped_release release_gil;
+        ReleaseGil release_gil;
         parsed = parser.parse(lines.view());
     }
     nb::list words;

@@ -263,7 +263,7 @@ private:
         if (PyUnicode_Check(held))
             return is_unicode(value) ? builder.add_string(key, utf8_of(value)) : fail_unicode(builder, key.name, value);
         if (PyList_Check(held) || PyTuple_Check(held) || PyAnySet_Check(held)) return read_list(builder, key, value);
-        const double number = PyFloat_AsDouble(held);
+        const double number = python_code([&] { return PyFloat_AsDouble(held); });
         if (number != -1.0 || !PyErr_Occurred()) {
             if (key.kind != Kind::categorical) return builder.add_number(key, number);
             if (std::string_view(Py_TYPE(held)->tp_name).starts_with("numpy.bool")) return builder.add_bool(key, number != 0.0);
@@ -286,12 +286,12 @@ private:
 
     // The digits of an int, or of a number of another library that is one.
     static std::string digits_of(const nb::object& number) {
-        const nb::object text = checked(PyObject_Str(checked(PyNumber_Index(number.ptr())).ptr()));
+        const nb::object text = checked(PyObject_Str(checked(python_code([&] { return PyNumber_Index(number.ptr()); })).ptr()));
         return std::string(utf8_of(text));
     }
 
     static bool read_list(RowBuilder& builder, RowBuilder::Key& key, const nb::object& bag) {
-        const nb::object list = checked(PySequence_List(bag.ptr()));
+        const nb::object list = checked(python_code([&] { return PySequence_List(bag.ptr()); }));
         // The order of a set differs between runs of Python.
         if (PyAnySet_Check(bag.ptr()) && PyList_Sort(list.ptr()) != 0) nb::raise_python_error();
         std::vector<std::string_view> words;

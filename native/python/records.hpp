@@ -22,7 +22,8 @@ struct OtherValue {
 inline OtherValue other_value(nb::handle value) {
     if (std::string_view(Py_TYPE(value.ptr())->tp_name).ends_with("NAType")) return {true, {}};
     if (!PyObject_HasAttrString(value.ptr(), "isoformat")) return {};
-    PyObject* const written = PyObject_CallMethod(value.ptr(), "isoformat", nullptr);
+    PyObject* const written =
+        python_code([&] { return PyObject_CallMethod(value.ptr(), "isoformat", nullptr); });
     if (written == nullptr) throw nb::python_error();
     const nb::object text = nb::steal(written);
     if (!PyUnicode_Check(written)) return {};

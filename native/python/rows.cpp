@@ -70,7 +70,7 @@ std::tuple<std::string, std::int64_t, std::int64_t, bool> scan_rows(const Array&
     const Rows rows = rows_of(values, indices, offsets, width, false);
     Finding found;
     {
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         found = scan(rows);
     }
     static const char* const names[] = {"", "value", "index", "offset"};
@@ -92,7 +92,7 @@ std::optional<NewRows> scale_all(ScaleKind kind, const double* states, const Row
     require(!scaled || length(*scaled) == rows.stored, "scaled must have one number per value");
     ScaledRows to{};
     if (in_place) {
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         to.values[kind] = scaled->data();
         scale(rows, 0, to);
         return std::nullopt;
@@ -100,7 +100,7 @@ std::optional<NewRows> scale_all(ScaleKind kind, const double* states, const Row
     std::vector<double> values;
     std::vector<std::int64_t> indices, offsets;
     {
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         scale_gaining(rows, states, to, values, indices, offsets, scale);
         values.resize(static_cast<std::size_t>(offsets.back()));
         indices.resize(static_cast<std::size_t>(offsets.back()));
@@ -215,7 +215,7 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
     std::vector<std::int32_t> ends(rows + 1);
     std::size_t stored = 0;
     {
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         const std::int32_t *const column = columns.data(), *const offset = offsets.data();
         const std::int64_t* const feature_of = features.data();
         const double* const sign_of = signs ? signs->data() : nullptr;
@@ -255,7 +255,7 @@ std::tuple<NewArray, NewArray> appearances(const Column<double>& values, const C
     std::vector<std::int64_t> first;
     std::vector<std::int64_t> counts(static_cast<std::size_t>(width));
     {
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         const double* const value = values.data();
         const std::int32_t *const column = columns.data(), *const offset = offsets.data();
         for (std::size_t k = 0; k < (order ? order->size() : rows); ++k) {

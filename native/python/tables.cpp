@@ -33,7 +33,7 @@ TableArrays parse_csv(const Text& text, const FeatureSpec& spec, const std::vect
     RowBuilder builder(spec);
     ParsedTable parsed{LabelColumn(form.labels), {}, {}};
     {
-        nb::gil_scoped_release release_gil;
+        ReleaseGil release_gil;
         parsed = CsvParser(form, builder, columns).parse(records.view());
     }
     return table_arrays(builder, parsed);
@@ -68,7 +68,7 @@ CsvCellLists split_csv(const Text& text, const std::string& delimiter, std::size
 
 std::size_t last_csv_end(const Text& text, const std::string& delimiter) {
     const char separator = delimiter_of(delimiter);
-    nb::gil_scoped_release release_gil;
+    ReleaseGil release_gil;
     return csv_last_end(view_of(text), separator);
 }
 

@@ -22,7 +22,7 @@ class OwnText {
 public:
     explicit OwnText(const Text& text)
         : size_(text.size()), characters_(std::make_unique_for_overwrite<char[]>(text.size())) {
-        const nb::gil_scoped_release release_gil;
+        const ReleaseGil release_gil;
         std::copy_n(view_of(text).data(), size_, characters_.get());
     }
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.exit import stopped_at_exit
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError, NoExamples, shown
@@ -276,20 +277,8 @@ def read_ahead(
 
     # Daemons, because nothing can end a blocking read when Python exits.
     workers = [Thread(target=run, name=f"scwlearn reading ahead {i}", daemon=True) for i in range(threads)]
-    try:
-        for worker in workers:
-            worker.start()
-            requests.put(True)
-        yield from first
-        while True:
-            value, error = promised.get().get()
-            if error is not None:
-                raise error
-            if value is None:
-                return
-            requests.put(True)
-            yield value
-    finally:
+
+    def stop() -> None:
         stopped.set()
         for _ in workers:
             requests.put(False)
@@ -297,3 +286,20 @@ def read_ahead(
         for worker in workers:
             if worker.ident is not None:
                 worker.join(max(0.0, deadline - time.monotonic()))
+
+    try:
+        with stopped_at_exit(stop):
+            for worker in workers:
+                worker.start()
+                requests.put(True)
+            yield from first
+            while True:
+                value, error = promised.get().get()
+                if error is not None:
+                    raise error
+                if value is None:
+                    return
+                requests.put(True)
+                yield value
+    finally:
+        stop()

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import re
+import signal
 import socket
 import stat
 import subprocess
@@ -45,12 +47,38 @@ def test_the_mode_of_the_old_file_is_kept(old):
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
 
 
-def test_a_file_is_private_while_it_replaces_another(old):
-    old.chmod(0o640)
-    with atomic_file(old) as file:
-        file.write(b"new")
-        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
-    assert stat.S_IMODE(old.stat().st_mode) == 0o640
+@pytest.mark.parametrize("before", [None, 0o600, 0o640, 0o666])
+def test_a_file_is_private_until_it_is_complete(before, old):
+    umask = os.umask(0o022)
+    if before is None:
+        old.unlink()
+    else:
+        old.chmod(before)
+    try:
+        with atomic_file(old) as file:
+            file.write(b"new")
+            names = [name for name in os.listdir(old.parent) if name != old.name]
+            assert [re.fullmatch(r"\.[0-9a-f]{16}\.scwlearn\.tmp", name) is not None for name in names] == [True]
+            assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE(old.stat().st_mode) == (0o644 if before is None else before)
+    assert os.listdir(old.parent) == [old.name]
+
+
+def test_nobody_else_can_read_what_a_killed_process_leaves(tmp_path):
+    code = f"""
+import os, signal
+from scwlearn._util.atomic import atomic_file
+os.umask(0)
+with atomic_file({str(tmp_path / "new")!r}) as file:
+    file.write(b"secret" * 10_000)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert left.name.endswith(".scwlearn.tmp")
+    assert stat.S_IMODE(left.stat().st_mode) == 0o600
 
 
 def test_a_symbolic_link_is_followed(old, tmp_path):
@@ -61,6 +89,51 @@ def test_a_symbolic_link_is_followed(old, tmp_path):
         assert link.is_symlink()
         assert target.read_bytes() == name.encode()
     assert old.read_bytes() == b"two"
+
+
+def test_a_loop_of_symbolic_links_is_an_error(tmp_path):
+    for name, target in (("one", "two"), ("two", "one")):
+        (tmp_path / name).symlink_to(target)
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        write_atomically(tmp_path / "one", b"new")
+    assert {path.is_symlink() for path in tmp_path.iterdir()} == {True}
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can own a link as another user")
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize(
+    ("mode", "directory_owner", "link_owner", "follows"),
+    [
+        (0o1777, 0, 0, True),
+        (0o1777, 0, 1234, False),
+        (0o1777, 1234, 1234, True),
+        (0o1777, 4321, 1234, False),
+        (0o1777, 4321, 0, True),
+        (0o0777, 0, 1234, True),
+        (0o1775, 0, 1234, True),
+    ],
+)
+def test_a_link_of_another_user_in_a_shared_directory_is_not_followed(
+    mode, directory_owner, link_owner, follows, steps, tmp_path
+):
+    private, shared = tmp_path / "private", tmp_path / "shared"
+    shared.mkdir()
+    private.write_bytes(b"old")
+    target = private
+    for step in range(steps):
+        link = shared / f"link {step}"
+        link.symlink_to(target)
+        os.lchown(link, link_owner, link_owner)
+        target = link
+    os.chown(shared, directory_owner, directory_owner)
+    shared.chmod(mode)
+    if follows:
+        write_atomically(target, b"new")
+    else:
+        with pytest.raises(PermissionError, match=r"a symbolic link of another user \(uid 1234\) in a directory that"):
+            write_atomically(target, b"new")
+    assert private.read_bytes() == (b"new" if follows else b"old")
+    assert len(os.listdir(shared)) == steps
 
 
 def failing_chunks():

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
-from scwlearn._util.special import is_special, whole_special
+from scwlearn._util.special import MOST_LINKS, is_special, whole_special
 
 try:
     import fcntl
@@ -54,28 +54,26 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a seekable temporary file that replaces `path` when the block ends without an error.
 
     After an error the temporary file is removed and `path` is unchanged. Only a killed process leaves the temporary
-    file behind. A device or a pipe is not replaced: the content is written to it when it is complete.
+    file behind, which nobody else can read. A device or a pipe is not replaced: the content is written to it when it is
+    complete.
     """
+    target = _resolved(path)
     if is_special(path):
         with whole_special(path) as file:
             yield file
         return
-    target = os.path.realpath(path)
     mode = _replaced_mode(target, path)
     directory = os.path.dirname(target)
     # The length is fixed: a suffix on the target's name could exceed the limit for file names.
     temporary = os.path.join(directory, f".{os.urandom(8).hex()}.scwlearn.tmp")
     try:
         try:
-            # The umask decides about a new file. What replaces a private file is private from the start, so that a
-            # killed process leaves nothing for others to read.
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
-            with open(descriptor, "r+b") as file:
+            if mode is None:
+                mode = _mode_of_new_file(temporary)
+            with open(_create(temporary, 0o600), "r+b") as file:
                 yield file
                 file.flush()
-                if mode is not None:
-                    os.chmod(temporary, mode)
+                os.chmod(temporary, mode)
                 os.fsync(file.fileno())
             os.replace(temporary, target)
         except BaseException:
@@ -96,6 +94,37 @@ def start_writeback(file: BinaryIO, size: int) -> None:
         # Linux drops only pages that are already on the disk, so these stay in its cache.
         with suppress(OSError):
             os.posix_fadvise(file.fileno(), file.tell() - size, size, os.POSIX_FADV_DONTNEED)
+
+
+def _create(path: str, mode: int) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+
+
+def _mode_of_new_file(path: str) -> int:
+    """Return the mode that the system gives a new file: by the umask, or by the access list of its directory."""
+    descriptor = _create(path, 0o666)
+    try:
+        return stat.S_IMODE(os.fstat(descriptor).st_mode)
+    finally:
+        os.close(descriptor)
+        os.unlink(path)
+
+
+def _resolved(path: Path) -> str:
+    """Follow symbolic links, but none that another user made in a directory that everybody may write to."""
+    target = os.path.join(os.getcwd(), os.fspath(path))
+    for _ in range(MOST_LINKS):
+        if not os.path.islink(target):
+            return os.path.realpath(target)
+        directory = os.path.dirname(target)
+        shared, link = os.stat(directory), os.lstat(target)
+        # As Linux itself does where fs.protected_symlinks is set.
+        is_shared = shared.st_mode & stat.S_ISVTX and shared.st_mode & stat.S_IWOTH
+        if is_shared and link.st_uid not in (os.geteuid(), shared.st_uid):
+            problem = f"a symbolic link of another user (uid {link.st_uid}) in a directory that everybody may write to"
+            raise PermissionError(errno.EACCES, f"{problem}; write to another path, or remove the link", target)
+        target = os.path.join(directory, os.readlink(target))
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
 
 
 def _replaced_mode(target: str, path: Path) -> int | None:

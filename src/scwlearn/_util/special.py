@@ -13,8 +13,8 @@ Path = str | os.PathLike[str]
 
 # Directories with an entry for each open file of this process.
 _OPEN_FILES = ("/dev/fd", "/proc/self/fd", "/proc/thread-self/fd")
-# Symbolic links that are followed, as by Linux.
-_MOST_LINKS = 40
+#: Symbolic links that are followed, as by Linux.
+MOST_LINKS = 40
 
 
 def open_special(path: Path) -> BinaryIO | None:
@@ -69,7 +69,7 @@ def open_descriptor(path: Path) -> int | None:
     The file behind such a path must not be replaced: standard output may have been redirected to the end of a log.
     """
     place = os.path.abspath(path)
-    for _ in range(_MOST_LINKS):
+    for _ in range(MOST_LINKS):
         directory, name = os.path.split(place)
         if name.isascii() and name.isdecimal() and os.path.realpath(directory) in map(os.path.realpath, _OPEN_FILES):
             return int(name)

@@ -150,8 +150,10 @@ class Vocabulary:
         Return the features of an example, their values, and its new names. Changes nothing.
         """
 
-    def check(self, rows: tuple) -> None:
-        """Raise an error for the first invalid example. Changes nothing."""
+    def check(self, rows: tuple, room: int) -> bool:
+        """
+        Raise an error for the first invalid example. Return whether learning from them may bring more names than there is room for. Changes nothing.
+        """
 
     def find(self, names: list, learns: bool) -> Annotated[NDArray, dict(shape=(None,), order='C')]:
         """

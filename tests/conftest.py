@@ -1,6 +1,8 @@
 """Fixtures of several test files, above all the data sets that are not part of the project."""
 
 import lzma
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -56,6 +58,14 @@ def quiet_blas():
     """One BLAS thread, for references that multiply small matrices, where more threads only wait."""
     with one_blas_thread():
         yield
+
+
+@pytest.fixture
+def ctrl_c():
+    """A function that interrupts this process, even if it is a job in the background, which ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: os.kill(os.getpid(), signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(params=_native.instruction_sets())

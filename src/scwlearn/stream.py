@@ -181,7 +181,7 @@ class StreamClassifier:
     def learn_many(self, examples: Any, y: Any, w: ArrayLike | None = None) -> None:
         """Learn from examples in turn, bit for bit as `learn_one` does.
 
-        All or nothing, except that Ctrl-C keeps what was learned before it, unless there is a new class in `y`.
+        All or nothing, also after Ctrl-C, which may take effect after a batch that takes a moment.
 
         Parameters
         ----------

@@ -1,8 +1,7 @@
 """What can go wrong while a committee learns: errors and Ctrl-C between members, other threads, several epochs."""
 
-import os
-import signal
 import threading
+from copy import copy
 
 import numpy as np
 import pytest
@@ -11,18 +10,9 @@ from scipy import sparse
 import scwlearn.learning.committee.learner
 from scwlearn import AutoClassifier
 from scwlearn._native import CommitteeByOne
-from scwlearn._util.interrupts import interrupts_held
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((9500, 12))
-
-
-@pytest.fixture
-def interruptible():
-    """A job in the background ignores Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def labels(classes, late=0):
@@ -58,63 +48,37 @@ def stop_before(monkeypatch, call, stop):
     return calls
 
 
-def interrupt():
-    raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("rows", [20, 9000])
 @pytest.mark.parametrize(("classes", "late"), [(2, 0), (2, 1), (3, 0), (3, 2)])
-def test_an_interruption_between_two_blocks_leaves_all_as_they_were(monkeypatch, rows, classes, late):
+def test_an_interruption_in_a_block_leaves_all_as_they_were_unless_it_is_the_last(
+    monkeypatch, ctrl_c, rows, classes, late
+):
     y = labels(classes, late)
+    part = X[300 : 300 + rows], y[300 : 300 + rows]
     model = AutoClassifier(shuffle=False).fit(X[:300], y[:300])
-    before, stopped = whole_state(model), 0
-    for call in (1, 2, 4, 6):
+    before = whole_state(model)
+    with monkeypatch.context() as patch:
+        calls = stop_before(patch, None, ctrl_c)
+        expected = whole_state(copy(model).partial_fit(*part))
+    assert len(calls) >= (10 if rows == 9000 else 1)
+    for call in range(1, len(calls) + 1):
+        interrupted = copy(model)
         with monkeypatch.context() as patch:
-            stop_before(patch, call, interrupt)
-            try:
-                model.partial_fit(X[300 : 300 + rows], y[300 : 300 + rows])
-            except KeyboardInterrupt:
-                stopped += 1
-                assert whole_state(model) == before
-            else:
-                break
-    assert stopped == 4 or (stopped >= 1 and rows == 20)
+            stop_before(patch, call, ctrl_c)
+            with pytest.raises(KeyboardInterrupt):
+                interrupted.partial_fit(*part)
+        assert whole_state(interrupted) == (before if call < len(calls) else expected)
 
 
-@pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_waits_for_a_few_rows_of_a_large_model(monkeypatch):
+def test_ctrl_c_waits_for_a_few_rows_of_a_large_model(monkeypatch, ctrl_c):
     x = sparse.random_array((60, 50_000), density=0.001, format="csr", rng=0)
     y = np.arange(60) % 2
     model = AutoClassifier(shuffle=False).fit(x, y)
     expected = AutoClassifier(shuffle=False).fit(x, y).partial_fit(x[:10], y[:10])
-    stop_before(monkeypatch, 1, lambda: os.kill(os.getpid(), signal.SIGINT))
+    stop_before(monkeypatch, 1, ctrl_c)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(x[:10], y[:10])
     assert whole_state(model) == whole_state(expected)
-
-
-@pytest.mark.usefixtures("interruptible")
-def test_interrupts_are_held_in_the_main_thread_only():
-    done = []
-
-    def here():
-        with interrupts_held():
-            os.kill(os.getpid(), signal.SIGINT)
-            done.append(1)
-
-    with pytest.raises(KeyboardInterrupt):
-        here()
-    assert done == [1]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-    def elsewhere():
-        with interrupts_held():
-            done.append(2)
-
-    thread = threading.Thread(target=elsewhere)
-    thread.start()
-    thread.join()
-    assert done == [1, 2]
 
 
 def test_others_may_predict_while_classes_are_added():

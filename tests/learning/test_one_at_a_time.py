@@ -404,7 +404,7 @@ def test_anything_but_a_vector_of_the_known_length_is_refused(x, error):
     assert everything(learner) == before
 
 
-def test_ctrl_c_after_an_example_with_new_names_keeps_it(monkeypatch):
+def test_ctrl_c_after_an_example_with_new_names_keeps_it(monkeypatch, ctrl_c):
     learner = Learner("scw1")
     learner.learn_one({"a": 1.0}, 1)
     single = Learner._new_handle
@@ -414,8 +414,9 @@ def test_ctrl_c_after_an_example_with_new_names_keeps_it(monkeypatch):
             self.one, self.vocabulary = one, one.vocabulary
 
         def learn_named(self, x, y, w):
-            if self.one.learn_named(x, y, w) is not None:
-                raise KeyboardInterrupt
+            if (score := self.one.learn_named(x, y, w)) is not None:
+                ctrl_c()
+            return score
 
     with monkeypatch.context() as patch:
         patch.setattr(Learner, "_new_handle", lambda *arguments: Interrupted(single(*arguments)))

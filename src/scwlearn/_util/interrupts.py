@@ -1,29 +1,128 @@
-"""Ctrl-C while several things have to change together."""
+"""Ctrl-C, and other signals whose handlers may raise, while a model changes: they take effect at chosen places only."""
 
 from __future__ import annotations
 
+# The functions behind those of the module `signal`, which take ten times as long to convert their answers to enums.
+import _signal  # type: ignore[import-not-found]
+import os
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from threading import current_thread, get_ident, main_thread
 from typing import Any
 
+_Handler = Callable[[int, Any], object]
 
-@contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C take effect after the block, which should be short.
+# Those that often have a handler: Ctrl-C, the end of a process, of its terminal or of a time limit.
+_SIGNALS = [int(getattr(signal, name)) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM") if hasattr(signal, name)]
 
-    Only the main thread is ever interrupted; elsewhere this does nothing.
+
+class _State:
+    """What the main thread holds; Python runs the handlers of signals in no other thread."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[int, _Handler] = {}
+        #: The thread that holds signals, and whether they take effect at once nevertheless.
+        self.holder: int | None = None
+        self.is_open = False
+        self.received: list[tuple[int, Any]] = []
+
+
+_state = _State()
+
+
+class interrupts_held:
+    """Let signals take effect after the block, or where the block calls `check_interrupts`.
+
+    The handlers of the signals are replaced for the time of the block. A block within another one changes nothing, so
+    the outermost one decides what is done as a whole. Only the main thread is ever interrupted; in others, the block
+    changes nothing either.
     """
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    received: list[tuple[int, Any]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if received:
-            handler(*received[0])
+
+    __slots__ = ("_is_outermost",)
+
+    def __enter__(self) -> None:
+        self._is_outermost = False
+        if _state.holder is not None or current_thread() is not main_thread():
+            return
+        for number in _SIGNALS:
+            handler = _signal.getsignal(number)
+            if callable(handler) and handler is not _receive:
+                _state.handlers[number] = handler
+                try:
+                    _signal.signal(number, _receive)
+                except ValueError:  # in a subinterpreter, which no signal interrupts
+                    return
+        _state.is_open = False
+        self._is_outermost, _state.holder = True, get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        if not self._is_outermost:
+            return
+        # From here on, `_receive` passes signals on: restoring the handlers may be interrupted.
+        _state.holder = None
+        for number in _SIGNALS:
+            if _signal.getsignal(number) is _receive:
+                _signal.signal(number, _state.handlers[number])
+        _deliver()
+
+
+class interruptible:
+    """Let signals take effect at once within `interrupts_held`: the block may take long, and can be undone."""
+
+    __slots__ = ("_was_open",)
+
+    def __enter__(self) -> None:
+        self._was_open = _state.is_open
+        if _holds():
+            _state.is_open = True
+            _deliver()
+
+    def __exit__(self, *_: object) -> None:
+        if _holds():
+            _state.is_open = self._was_open
+
+
+def check_interrupts() -> None:
+    """Let the signals that `interrupts_held` has received take effect now; an error undoes what the block has done."""
+    if _state.received and _holds():
+        _deliver()
+
+
+def _holds() -> bool:
+    return _state.holder == get_ident()
+
+
+def _receive(number: int, frame: Any) -> None:
+    """Keep a signal for later, unless it may take effect now."""
+    _state.received.append((number, frame))
+    if _state.is_open or _state.holder is None:
+        _deliver()
+
+
+def _deliver() -> None:
+    """Call the handlers of all signals received."""
+    while _state.received:
+        number, frame = _state.received.pop(0)
+        # What handlers raise is handled by code that must not be interrupted.
+        was_open, _state.is_open = _state.is_open, False
+        try:
+            _state.handlers[number](number, frame)
+            _state.is_open = was_open
+        finally:
+            handler = _signal.getsignal(number)
+            if _state.holder is not None and handler is not _receive and callable(handler):
+                # The handler has replaced itself.
+                _state.handlers[number] = handler
+                _signal.signal(number, _receive)
+            _deliver()
+
+
+def _forget_other_thread() -> None:
+    """Hold nothing in a process that another thread than the holder has forked."""
+    if not _holds():
+        _state.holder = None
+        _state.received.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_thread)

@@ -12,6 +12,7 @@ from threading import Lock, local
 from typing import Any
 
 from scwlearn._native import MOST_THREADS
+from scwlearn._util.interrupts import interrupts_held
 
 _lock = Lock()
 # The limit before `one_blas_thread` lowered it, once for each active block, and the limits of threadpoolctl, by whether
@@ -40,7 +41,7 @@ def one_blas_thread() -> Iterator[None]:
 
     The limit holds for the process; nested and concurrent blocks share it, and the last one to end lifts it.
     """
-    with _lock:
+    with interrupts_held(), _lock:
         _allowed.append(_allowed[0] if _allowed else allowed_threads())
         if _has_scipy() not in _limits:
             with _control_of_blas():
@@ -48,7 +49,7 @@ def one_blas_thread() -> Iterator[None]:
     try:
         yield
     finally:
-        with _lock:
+        with interrupts_held(), _lock:
             _allowed.pop()
             if not _allowed:
                 with _control_of_blas():

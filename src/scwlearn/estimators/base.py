@@ -6,7 +6,6 @@ import importlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy, deepcopy
 from typing import Any, ClassVar, Self, SupportsIndex
 
@@ -18,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from scwlearn._util.checks import check_bool, check_int
+from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import count_labels, given_classes, label_kind
 from scwlearn.data.rows import Rows
@@ -71,20 +71,20 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         TypeError, ValueError
             For bad examples, labels, weights or settings. The estimator is then unchanged.
         """
-        with _rollback(self):
-            epochs = check_int("n_epochs", self.n_epochs)
-            jobs = self._jobs
-            rows, labels = self._examples(X, y, reset=True)
-            weights = check_weights(sample_weight, len(rows), name="sample_weight")
-            classifier = self._start(rows).with_costs(self._costs)
-            classifier.add_classes(training_classes(labels, weights))
-            if classifier.costs is not None:
-                classifier.costs.check_labels(classifier.classes)
-            orders = self._orders(len(rows))
-            for epoch in range(epochs):
-                calibrate = not epoch or not classifier.learns_by_heart(len(rows))
-                classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate, jobs=jobs)
-            self._classifier = classifier
+        epochs = check_int("n_epochs", self.n_epochs)
+        trial, jobs = self._trial(), self._jobs
+        rows, labels = trial._examples(X, y, reset=True)
+        weights = check_weights(sample_weight, len(rows), name="sample_weight")
+        classifier = trial._start(rows).with_costs(self._costs)
+        classifier.add_classes(training_classes(labels, weights))
+        if classifier.costs is not None:
+            classifier.costs.check_labels(classifier.classes)
+        orders = self._orders(len(rows))
+        for epoch in range(epochs):
+            calibrate = not epoch or not classifier.learns_by_heart(len(rows))
+            classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate, jobs=jobs)
+        trial._classifier = classifier
+        self.__dict__ = trial.__dict__
         classifier.warn(stacklevel=2)
         return self
 
@@ -114,19 +114,21 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             For bad examples, labels, weights or classes, and for settings that changed since training began. The
             estimator is then unchanged.
         """
-        with _rollback(self):
-            first = not self.__sklearn_is_fitted__()
-            jobs = self._jobs
-            rows, labels = self._examples(X, y, reset=first)
-            weights = check_weights(sample_weight, len(rows), name="sample_weight")
-            classifier = (self._start(rows) if first else self._continue()).with_costs(self._costs)
-            if classes is not None:
-                named = given_classes(classes)
-                classifier.classes.check_kind(labels)
-                rows.check()
-                classifier.add_classes(named)
+        first = not self.__sklearn_is_fitted__()
+        trial, jobs = self._trial(), self._jobs
+        rows, labels = trial._examples(X, y, reset=first)
+        weights = check_weights(sample_weight, len(rows), name="sample_weight")
+        classifier = (trial._start(rows) if first else trial._continue()).with_costs(self._costs)
+        if classes is not None:
+            named = given_classes(classes)
+            classifier.classes.check_kind(labels)
+            rows.check()
+            classifier.add_classes(named)
+        # It learns in the memory of the present model.
+        with interrupts_held():
             classifier.learn(rows, labels, weights=weights, jobs=jobs)
-            self._classifier = classifier
+            trial._classifier = classifier
+            self.__dict__ = trial.__dict__
         classifier.warn(stacklevel=2)
         return self
 
@@ -247,6 +249,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     def _new_classifier(self, rows: Rows) -> Classifier:
         """Return a classifier with the current parameters; `rows` are the first that it will learn from."""
 
+    def _trial(self) -> Self:
+        """Return an estimator with the same attributes, which replaces this one, in one step, if it can be trained."""
+        trial = object.__new__(type(self))
+        trial.__dict__ = self.__dict__.copy()
+        return trial
+
     def _start(self, rows: Rows) -> Classifier:
         # Copied, since the user may change a dict of class weights or of a member in place.
         fixed = fixed_settings(self._face, self._rule)
@@ -365,18 +373,6 @@ def _new_of_rule(rule: Rule, face: Face) -> OnlineClassifier:
     name = rule.kernel_estimator if face is Face.KERNEL_ESTIMATOR else rule.estimator
     made: type[OnlineClassifier] = getattr(importlib.import_module(ESTIMATORS), name)
     return object.__new__(made)
-
-
-@contextmanager
-def _rollback(estimator: OnlineClassifier) -> Iterator[None]:
-    """Restore the attributes of the estimator after an error."""
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
 
 
 def training_classes(labels: NDArray[Any], weights: Array | None) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from scwlearn._util.interrupts import interrupts_held
 from scwlearn.data.weights import check_weights
 from scwlearn.estimators.base import OnlineClassifier, as_random_state, training_classes
 from scwlearn.learning.tuning import combinations, count_each, nearest_first
@@ -124,8 +125,10 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         best = min(nearest_first(cells, base.get_params()), key=mistakes.__getitem__)
         fitted = clone(base).set_params(**cells[best]).fit(X, y, sample_weight)
         errors = np.array(mistakes) / max(1, counts[0].seen)
-        self.best_estimator_, self.best_params_, self.best_error_ = fitted, cells[best], float(errors[best])
-        self.results_ = {"params": cells, "progressive_error": errors}
+        results = {"params": cells, "progressive_error": errors}
+        with interrupts_held():
+            self.best_estimator_, self.best_params_, self.best_error_ = fitted, cells[best], float(errors[best])
+            self.results_ = results
         return self
 
     @property

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from scwlearn._native import Coordinates, learn_coordinates
 from scwlearn._util.checks import check_int
+from scwlearn._util.interrupts import interruptible, interrupts_held
 from scwlearn._util.threads import allowed_threads, one_blas_thread
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Block, Rows, as_rows
@@ -150,7 +151,8 @@ class KernelLearner(BaseLearner):
         count : int
             The number of classes to add.
         """
-        self.model.add_classes(check_int("count", count, minimum=0))
+        with interrupts_held():
+            self.model.add_classes(check_int("count", count, minimum=0))
 
     def scores(self, x: Any) -> Array:
         """Compute the score mu.x of each row.
@@ -276,7 +278,8 @@ class KernelLearner(BaseLearner):
         before, threads = self.counts, allowed_threads()
         most = _ROWS_AT_ONCE if self.model.one_span else _ROWS_OF_CLASSES // max(1, classes)
         at_once = max(16, min(_ROWS_AT_ONCE, most))
-        with self.model.all_or_nothing(), one_blas_thread():
+        # Kernels take long, and may be functions of the user.
+        with self.model.all_or_nothing(), one_blas_thread(), interruptible():
             for block in batch.rows.blocks(at_once, batch.places):
                 self._learn_some(self._kernel_batch(batch, batch.rows, block), record, threads)
             self.model.n_features = batch.rows.width

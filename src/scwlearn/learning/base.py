@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._util.checks import check_int
+from scwlearn._util.interrupts import interrupts_held
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights
@@ -89,9 +90,9 @@ class BaseLearner(ABC):
         scores_out: Array | None = None,
         variances_out: Array | None = None,
     ) -> Counts:
-        """Learn from each row in turn. All or nothing: after an error the learner is as it was.
+        """Learn from each row in turn. All or nothing: after an error or Ctrl-C the learner is as it was.
 
-        (Ctrl-C during a batch of a few rows may take effect after them.)
+        (Ctrl-C during a batch that takes a moment may take effect after it.)
 
         Parameters
         ----------
@@ -131,10 +132,10 @@ class BaseLearner(ABC):
             check_variances_out(variances_out, len(rows))
             variances_out[:] = np.nan
         if scores_out is None and variances_out is None:
-            return self._learn_batch(batch, classes, None)
+            return self._learn_whole(batch, classes, None)
         record = self._axis.record(batch.rounds, classes if scores_out is None else scores_out.shape[-1])
         record.has_variances = variances_out is not None
-        counts = self._learn_batch(batch, classes, record)
+        counts = self._learn_whole(batch, classes, record)
         if scores_out is not None:
             scores_out[batch.numbers_in_order] = record.scores
         if variances_out is not None:
@@ -147,7 +148,7 @@ class BaseLearner(ABC):
             raise TypeError("trace is for labels -1 and +1; learn(scores_out=..., variances_out=...) records classes")
         batch = self._checked_batch(_as_rows(x), y, order, weights)
         record = Recorded.of_trace(batch.rounds)
-        self._learn_batch(batch, 1, record)
+        self._learn_whole(batch, 1, record)
         assert record.lines is not None
         return Trace(*record.lines.T)
 
@@ -161,7 +162,7 @@ class BaseLearner(ABC):
         classes = self._classes_after(batch)
         record = self._axis.record(batch.rounds, classes)
         record.follow = follow
-        self._learn_batch(batch, classes, record)
+        self._learn_whole(batch, classes, record)
         return record
 
     def new_batch(
@@ -213,9 +214,16 @@ class BaseLearner(ABC):
     def _check_rows(self, rows: Rows | NamedRows) -> None:
         """Raise an error for rows that do not fit the model."""
 
+    def _learn_whole(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
+        with interrupts_held():
+            return self._learn_batch(batch, classes, record)
+
     @abstractmethod
     def _learn_batch(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
-        """Learn from a batch, after which there are `classes` classes."""
+        """Learn from a batch, after which there are `classes` classes; undo everything after an error.
+
+        Interrupts are held: they take effect only where this method allows it, and are errors there.
+        """
 
 
 def _as_rows(x: Any) -> Rows | NamedRows:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scwlearn._util.interrupts import interrupts_held
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.costs import Costs
 from scwlearn.data.features import PLAIN, Features
@@ -148,7 +149,7 @@ class Classifier(ClassifyOne):
         calibrate: bool = True,
         jobs: int = 1,
     ) -> Counts:
-        """Learn from each row in turn. All or nothing.
+        """Learn from each row in turn. All or nothing, also after Ctrl-C.
 
         Parameters
         ----------
@@ -195,7 +196,7 @@ class Classifier(ClassifyOne):
     ) -> Counts:
         """Learn from dicts in turn; return what was seen, mistaken and updated.
 
-        All or nothing, except that Ctrl-C keeps what was learned before it, unless the examples bring a class.
+        All or nothing, also after Ctrl-C.
         """
         rows = tuple(examples)
         if len(rows) != len(y):
@@ -221,32 +222,29 @@ class Classifier(ClassifyOne):
         if by_class is not None:
             by_class = _spread(by_class, places, len(rows))
             weights = by_class if weights is None else check_weights(by_class * weights, len(rows))
-        before = self.counts
         lesson = Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate, jobs)
-        if self.is_binary and len(classes) > 2:
-            self.snapshot = self._learn_third_class(lesson, classes, places)
-        elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:
-            # Ctrl-C may interrupt between two dicts, and must not leave a class in the model that is not in `classes`.
-            snapshot = Snapshot(copy(self.learner), copy(self.calibration), classes)
-            lesson.teach(snapshot)
-            self.snapshot = snapshot
-        else:
-            snapshot = Snapshot(self.learner, copy(self.calibration), classes)
-            try:
-                lesson.teach(snapshot)
-                self.snapshot = snapshot
-            except BaseException:
-                if done := self.counts.seen - before.seen:
-                    # Keep what was learned before Ctrl-C.
+        # From the learner on, nothing may take effect between the changes to the parts of a classifier.
+        with interrupts_held():
+            before = self.counts
+            if self.is_binary and len(classes) > 2:
+                self.snapshot = self._learn_third_class(lesson, classes, places)
+            else:
+                snapshot = Snapshot(self.learner, copy(self.calibration), classes)
+                try:
+                    lesson.teach(snapshot)
                     self.snapshot = snapshot
-                    self.class_weights.seen = self.class_weights.of(found.numbers[:done], classes)[1]
-                raise
-        self.class_weights.seen = seen
-        if before.seen < NEW:
-            # It has been learned from, and the examination can wait for the next batch.
-            with suppress(MemoryError):
-                self.examine(rows, numbers[places])
-        return self.counts - before
+                except BaseException:
+                    if done := self.counts.seen - before.seen:
+                        # User code has raised an error between two dicts: keep what was learned before it.
+                        self.snapshot = snapshot
+                        self.class_weights.seen = self.class_weights.of(found.numbers[:done], classes)[1]
+                    raise
+            self.class_weights.seen = seen
+            if before.seen < NEW:
+                # It has been learned from, and the examination can wait for the next batch.
+                with suppress(MemoryError):
+                    self.examine(rows, numbers[places])
+            return self.counts - before
 
     def examine(self, rows: Rows | NamedRows | Dicts, labels: NDArray[Any]) -> None:
         """Look for what is suspicious about examples just learned, unless others have been examined or they are few.

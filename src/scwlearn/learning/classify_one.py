@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import ClassifierByOne
+from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn.data.costs import Costs
 from scwlearn.data.features import Features
@@ -78,6 +79,10 @@ class ClassifyOne(ABC):
     def learn_one(self, x: dict[Any, Any], y: Any, w: float) -> None:
         """Learn from a record of weight w."""
         x = self.read_record(x)
+        with interrupts_held():
+            self._learn_record(x, y, w)
+
+    def _learn_record(self, x: dict[Any, Any], y: Any, w: float) -> None:
         snapshot, rule, weighted = self.snapshot, self.config.rule, self.class_weights.given is not None
         try:
             number = snapshot.classes.numbers.get(y)
@@ -109,7 +114,7 @@ class ClassifyOne(ABC):
             try:
                 _teach_one(snapshot, x, int(numbers[0]), w, w)
             finally:
-                # After Ctrl-C, the example may have been learned already; then its class stays.
+                # Whatever happens after the learner has met the class.
                 if snapshot.learner.counts.seen > seen:
                     self.snapshot = snapshot
         self._make_handle()

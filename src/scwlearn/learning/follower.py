@@ -16,14 +16,15 @@ ROWS_OF_A_PART = 2**14
 class Follower:
     """Calls a function for each part of a batch once it has been learned from, in a thread of its own.
 
-    The thread starts with the first part, and ends with the `with` block. If it cannot be started, nothing is called.
-    If it has too little memory, it stops.
+    The thread starts with the first part, and ends with the `with` block, after an error without the parts that wait.
+    If it cannot be started, nothing is called. If it has too little memory, it stops.
     """
 
     def __init__(self, work: Callable[[Recorded, slice], None]) -> None:
         self._work = work
         self._parts: SimpleQueue[tuple[Recorded, slice] | None] = SimpleQueue()
         self._thread: Thread | None = None
+        self._is_given_up = False
         self._error: Exception | None = None
 
     def follow(self, record: Recorded, part: slice) -> None:
@@ -47,6 +48,7 @@ class Follower:
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
+        self._is_given_up = kind is not None
         if self._thread is not None:
             self._parts.put(None)
             self._thread.join()
@@ -55,7 +57,7 @@ class Follower:
 
     def _run(self) -> None:
         try:
-            while (part := self._parts.get()) is not None:
+            while (part := self._parts.get()) is not None and not self._is_given_up:
                 self._work(*part)
         except Exception as error:
             self._error = error

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import Model, ModelBatches, learn_each
+from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.memory import ensure_memory
 from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import check_signs
@@ -175,14 +176,9 @@ def learn_together(
     """
     runs = _run_all(learners, x, y, order, progress, keep=True, threads=job_threads(n_jobs))
     counts = [run.counts for run in runs]
-    before = [(run.learner.model, run.learner._tally, run.learner.running_scale) for run in runs]
-    try:
+    with interrupts_held():
         for run in runs:
             run.learner.model, run.learner._tally, run.learner.running_scale = run.model, run.tally, run.scale
-    except BaseException:
-        for run, (model, tally, scale) in zip(runs, before, strict=True):
-            run.learner.model, run.learner._tally, run.learner.running_scale = model, tally, scale
-        raise
     return counts
 
 

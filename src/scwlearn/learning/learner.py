@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from itertools import pairwise
 from typing import Any, Self
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.checks import check_int
+from scwlearn._util.interrupts import check_interrupts, interruptible, interrupts_held
 from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch, NamedRows
@@ -119,14 +120,15 @@ class Learner(OneAtATime):
                 raise TypeError("learn_batches needs numbered features; learn_many takes dicts")
             rows, signs = batch.x, np.asarray(batch.labels)
             signs = self._axis.check_labels(np.where(signs == 0, -1, signs), len(rows))
-            known, narrow = self.n_features, dict(self.__dict__)
-            try:
-                if known is not None and rows.width > known:
-                    self.widen(rows.width)
-                self.learn(rows if known is None else rows.widened(max(known, rows.width)), signs)
-            except Exception:
-                self.__dict__.update(narrow)
-                raise
+            with interrupts_held():
+                known, narrow = self.n_features, dict(self.__dict__)
+                try:
+                    if known is not None and rows.width > known:
+                        self.widen(rows.width)
+                    self.learn(rows if known is None else rows.widened(max(known, rows.width)), signs)
+                except BaseException:
+                    self.__dict__.update(narrow)
+                    raise
         return self.counts - before
 
     def add_classes(self, count: int) -> None:
@@ -138,8 +140,9 @@ class Learner(OneAtATime):
         classes = self._known_classes() + count
         model = self._fitting(self.model, 0 if self.vocabulary is None else len(self.vocabulary), classes)
         model = self._with_room(model, classes).writable()
-        model.add_classes(count)
-        self.model = model
+        with interrupts_held():
+            model.add_classes(count)
+            self.model = model
 
     def scores(self, x: Any) -> Array:
         """Compute the score mu.x of each row: (rows,), or with several classes (rows, classes)."""
@@ -206,9 +209,10 @@ class Learner(OneAtATime):
         scale = self.running_scale
         if scale is not None:
             scale = scale.arranged(np.arange(known), n_features)
-        # The model last: one that grows where it is may be the only one that is valid.
-        self.model = self._widened(self._fitting_width(model, n_features), n_features - known, alone=alone)
-        self.running_scale = scale
+        with interrupts_held():
+            # The model first: one that grows where it is may be the only one that is valid.
+            self.model = self._widened(self._fitting_width(model, n_features), n_features - known, alone=alone)
+            self.running_scale = scale
 
     def __copy__(self) -> Self:
         # A copy that shared its memory would learn for both.
@@ -246,6 +250,7 @@ class Learner(OneAtATime):
             one = self._start_named() if self.model is None else self._handle(named=True)
             vocabulary, width = one.vocabulary, self._fitted().size - self.config.intercept
             placement = Placement(vocabulary, x, order)
+            check_interrupts()
             model = self._fitting(self._fitted(), max(len(vocabulary), placement.width), classes)
             room = width if placement.width <= width else self._room_for(model, placement.width)
             if room > width or model is not self.model:
@@ -314,6 +319,8 @@ class Learner(OneAtATime):
         before = None if len(ends) == 1 else copy(self)
         try:
             for start, end in pairwise([0, *ends]):
+                if before is not None:
+                    check_interrupts()
                 chosen = slice(start, end)
                 part = batch if before is None else batch.part(chosen)
                 assert isinstance(part.rows, NamedRows)
@@ -340,10 +347,11 @@ class Learner(OneAtATime):
                     self._learn_rows(batch, rows, classes, record)
             return
         rows.check()
-        # A compiled rule cannot fail on checked rows once the model has its memory, so for few rows there is no need to
-        # copy the scale.
-        has_memory = self.model is not None and classes <= self._known_classes()
-        safe = self.config.compiled and has_memory and 8 * rows.stored < rows.width
+        # A compiled rule cannot fail on a single block of checked rows once the model has its memory, so for few rows
+        # there is no need to copy the scale.
+        model = self.model if self.config.compiled and classes <= self._known_classes() else None
+        safe = model is not None and 8 * rows.stored < rows.width
+        safe = safe and model is not None and len(rows) <= self._rows_of_a_block(model, rows, classes)
         before = scale if safe else scale.copy()
         in_order = batch.sorted()
         with memory_held():
@@ -351,6 +359,8 @@ class Learner(OneAtATime):
             if safe:
                 give_back_memory()
             try:
+                if not safe:
+                    check_interrupts()
                 self._learn_rows(in_order, scaled, classes, record)
             except BaseException:
                 give_back_memory()
@@ -362,7 +372,7 @@ class Learner(OneAtATime):
         model = self._model_for(rows, classes)
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
         work = self._work_of_a_row(model, rows, classes)
-        block_rows = max(1, int(WORK_OF_A_BLOCK / work))
+        block_rows = self._rows_of_a_block(model, rows, classes)
         at_once = self._rows_together(model, rows)
         # A compiled rule cannot fail on a single short block of checked rows, and copying the model for a rollback
         # would take longer than learning.
@@ -375,7 +385,7 @@ class Learner(OneAtATime):
             # once, and a user's function must never be called twice for a row.
             rows.check()
         if safe:
-            # There is only one call of the loop, which neither Ctrl-C nor a lack of memory can interrupt.
+            # There is only one call of the loop, which a lack of memory cannot interrupt.
             give_back_memory()
             self.model, self._tally = model, tally
         rule, native = self.config.native_rule, model.native(tally, **self.config.native)
@@ -390,12 +400,18 @@ class Learner(OneAtATime):
         blocks = (rows.blocks_in_place if by_row else rows.blocks)(block_rows, batch.places)
         before = None if safe or model is not self.model else model.copy()
         counts = None if safe else tally.copy()
+        # A user's function may take long.
+        called = nullcontext if self.config.compiled else interruptible
         try:
             for block in blocks:
+                if not safe:
+                    check_interrupts()
                 chosen = batch.chosen(block)
                 weights = None if batch.weights is None else batch.weights[chosen]
                 inputs = block, batch.labels[chosen], weights, self.config, record
-                if not self._axis.learn(rule, native, *inputs, **how):
+                with called():
+                    is_learned = self._axis.learn(rule, native, *inputs, **how)
+                if not is_learned:
                     rows.check()
                     raise UnsortedError("X has rows with unsorted indices, or changed while it was learned from")
                 if parts is not None:
@@ -413,6 +429,9 @@ class Learner(OneAtATime):
         """Return the model, or a new one (in this memory, if given), writable and with room for the classes."""
         model = self._first_model(rows, classes, memory) if self.model is None else self.model.writable()
         return self._with_room(model, classes)
+
+    def _rows_of_a_block(self, model: Gaussian, rows: Rows, classes: int) -> int:
+        return max(1, int(WORK_OF_A_BLOCK / self._work_of_a_row(model, rows, classes)))
 
     def _work_of_a_row(self, model: Gaussian, rows: Rows, classes: int) -> float:
         """Return about how many multiplications it takes to learn from a row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from threading import RLock
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import CommitteeByOne, OneByOne, Vocabulary
+from scwlearn._util.interrupts import check_interrupts, interruptible, interrupts_held
 from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.counters import Counts
@@ -25,6 +26,8 @@ Array = NDArray[np.float64]
 # The native handles for single examples, with names and without, and what they are made from.
 NO_HANDLES: dict[str, None] = {"_named": None, "_plain": None}
 _HANDLES_POINT_TO = frozenset({"model", "vocabulary", "running_scale", "mixture", "_tally"})
+# Dicts that are learned in one native call, for which Ctrl-C has to wait anyway.
+_FEW_DICTS = 2**12
 _STATE = ("model", "vocabulary", "running_scale", *NO_HANDLES)
 
 #: Held while a handle is made, which several threads may ask for at once, and while the model is replaced: a handle
@@ -142,7 +145,7 @@ class OneAtATime(Growing):
             return first
         answer = (self._plain or self._handle(named=False)).learn(x, y, w)
         if answer is None:
-            with memory_held(), self._rollback():
+            with interrupts_held(), memory_held(), self._rollback():
                 self.model = self._with_room(self.model, self._classes_with(y))
                 answer = self._handle(named=False).learn(x, y, w)
         return answer
@@ -178,8 +181,9 @@ class OneAtATime(Growing):
     ) -> Array:
         """Learn from dicts in turn, bit for bit as `learn_one` does.
 
-        All or nothing, with two exceptions that keep what was learned before: Ctrl-C, and an error that user code (a
-        key or number of a user-defined class) raises only after all examples were checked.
+        All or nothing, also after Ctrl-C, which may take effect after a batch that takes a moment. One exception keeps
+        what was learned before: an error that user code (a key or number of a user-defined class) raises only after
+        all examples were checked.
 
         Parameters
         ----------
@@ -223,11 +227,19 @@ class OneAtATime(Growing):
     ) -> None:
         """Learn from dicts as `learn_many` does, with labels and weights that are checked.
 
-        `scores` and `variances` receive what the examples had before learning, up to Ctrl-C. Sample weights matter to
-        a committee only.
+        `scores` and `variances` receive what the examples had before learning. Sample weights matter to a committee
+        only.
         """
+        with interrupts_held():
+            self._learn_dicts(rows, labels, weights, scores, variances, sample_weights)
+
+    def _learn_dicts(self, rows: tuple[dict[Any, Any], ...], labels: NDArray[Any], *given: Any) -> None:
+        weights, scores, variances, sample_weights = given
         # Once the examples are checked, nothing can stop a compiled rule in a model that has room for them.
-        before = None if self.config.compiled and self.model is not None else copy(self)
+        safe = self.config.compiled and self.model is not None and len(rows) <= _FEW_DICTS
+        before = None if safe else copy(self)
+        # A user's function may take long.
+        called = nullcontext if self.config.compiled else interruptible
         done = 0
         try:
             with memory_held(), self._rollback():
@@ -238,14 +250,16 @@ class OneAtATime(Growing):
                 if grows and before is None:
                     before = copy(self)
                 while done < len(rows):
-                    reached = one.learn_list(rows, labels, weights, sample_weights, done, scores, variances)
+                    if before is not None:
+                        check_interrupts()
+                    with called():
+                        reached = one.learn_list(rows, labels, weights, sample_weights, done, scores, variances)
                     if reached == done:
                         one = self._make_room(one, rows[done], labels[done])
                     done = reached
-        except BaseException as error:
+        except BaseException:
             give_back_memory()
-            # Ctrl-C keeps what a compiled rule has learned.
-            if before is not None and not (self.config.compiled and isinstance(error, KeyboardInterrupt)):
+            if before is not None:
                 with STATE_LOCK:
                     self.__dict__.update(vars(before))
             raise
@@ -277,7 +291,7 @@ class OneAtATime(Growing):
 
     def _learn_new_dict(self, x: dict[Any, Any], y: float, w: float) -> Any:
         """Learn from a dict with names or a class for which there is no room yet."""
-        with memory_held(), self._rollback():
+        with interrupts_held(), memory_held(), self._rollback():
             one = self._named_handle()
             answer = one.learn_named(x, y, w)
             while answer is None:
@@ -292,7 +306,6 @@ class OneAtATime(Growing):
         try:
             yield
         finally:
-            # After Ctrl-C, the example may have been learned already; then its names stay.
             give_back_memory()
             if self.counts.seen == seen:
                 with STATE_LOCK:

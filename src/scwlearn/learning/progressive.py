@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from scwlearn._util.interrupts import interrupts_held
 from scwlearn.data.labels import check_signs
 from scwlearn.data.rows import as_rows
 from scwlearn.learning.counters import Counts
@@ -44,7 +45,9 @@ class ProgressiveValidation:
         start = 0
         while start < size:
             stop = int(min(size, start + self._next - self.counts.seen))
-            self.counts += learn(start, stop)
+            # What is learned is counted.
+            with interrupts_held():
+                self.counts += learn(start, stop)
             start = stop
             if self.counts.seen >= self._next:
                 self._skip_to_next()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import apply_scales, learn_scales
+from scwlearn._util.interrupts import check_interrupts, interrupts_held
 from scwlearn.data.rows import Block, Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights
 from scwlearn.model.covariance import zeros
@@ -155,13 +156,16 @@ class RunningScale:
         learned.make_writable()
 
         def scale(block: Block, scaled: Array | None) -> _Parts | None:
+            if learned is not self:
+                check_interrupts()
             part = None if weighed is None else weighed[block.start : block.start + block.count]
             arrays = block.values, block.indices, block.offsets, block.width
             return learn_scales(self.kind, learned.arrays, *arrays, part, scaled)
 
         scaled = self._scaled(rows, scale)
         if learned is not self:
-            self.restore(learned)
+            with interrupts_held():
+                self.restore(learned)
         return scaled
 
     def apply(self, x: Any) -> Rows:

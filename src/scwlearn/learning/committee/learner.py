@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from typing import Any, ClassVar, Self
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import CommitteeByOne
-from scwlearn._util.interrupts import interrupts_held
+from scwlearn._util.interrupts import check_interrupts, interrupts_held
 from scwlearn._util.memory import give_back_memory
 from scwlearn.data.rows import Rows
 from scwlearn.learning.base import BaseLearner
@@ -96,12 +96,13 @@ class Committee(Learner):
     def add_classes(self, count: int) -> None:
         """Add classes, which start from the prior and take part at once."""
         before = dict(self.__dict__)
-        try:
-            super().add_classes(count)
-            self._widen_mixture(self._known_classes())
-        except BaseException:
-            self.__dict__.update(before)
-            raise
+        with interrupts_held():
+            try:
+                super().add_classes(count)
+                self._widen_mixture(self._known_classes())
+            except BaseException:
+                self.__dict__.update(before)
+                raise
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:
         """Return this committee, which has no parameters of its own, in the same memory."""
@@ -183,11 +184,10 @@ class Committee(Learner):
         batch = batch._replace(rows=rows)
         if self._is_small(batch.rounds, classes):
             # Copies would take longer than learning.
-            with interrupts_held():
-                self._learn_blocks(batch, classes, record)
+            self._learn_blocks(batch, classes, record)
             return
         with self._all_or_nothing():
-            self._learn_blocks(batch, classes, record)
+            self._learn_blocks(batch, classes, record, check_interrupts)
 
     def _is_small(self, rows: int, classes: int) -> bool:
         """Return whether learning the batch takes less time than copying the models."""
@@ -206,18 +206,20 @@ class Committee(Learner):
             yield
         except BaseException:
             give_back_memory()
-            with interrupts_held():
-                if model is not None and before is not None:
-                    model.restore(before)
-                if scales is not None and scales_before is not None:
-                    scales.restore(scales_before)
-                np.copyto(mixture.state, state)
-                if tally.flags.writeable:
-                    np.copyto(tally, counts)
-                self.model, self.running_scale, self.mixture, self._tally = model, scales, mixture, tally
+            if model is not None and before is not None:
+                model.restore(before)
+            if scales is not None and scales_before is not None:
+                scales.restore(scales_before)
+            np.copyto(mixture.state, state)
+            if tally.flags.writeable:
+                np.copyto(tally, counts)
+            self.model, self.running_scale, self.mixture, self._tally = model, scales, mixture, tally
             raise
 
-    def _learn_blocks(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> None:
+    def _learn_blocks(
+        self, batch: LabeledBatch, classes: int, record: Recorded | None, check: Callable[[], None] = lambda: None
+    ) -> None:
+        """Learn block by block; `check` is called before each and may raise an error."""
         assert isinstance(batch.rows, Rows)
         rows, learners = batch.rows, [self._member(number) for number in range(len(self.config.member_configs))]
         self._widen_mixture(classes)
@@ -238,6 +240,7 @@ class Committee(Learner):
         own = batch.weights if batch.sample_weights is None else batch.sample_weights
         mixture_classes = () if self.is_binary else (self.mixture.n_scores,)
         for block in rows.blocks(max(1, int(WORK_OF_A_BLOCK / work / shared)) * shared, batch.places):
+            check()
             chosen, part = batch.chosen(block), slice(block.start, block.start + block.count)
             weights, own_weights = (None if given is None else given[chosen] for given in (batch.weights, own))
             mixed = np.empty((block.count, *mixture_classes))

@@ -8,6 +8,8 @@ import socket
 import stat
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -58,7 +60,8 @@ def test_a_file_is_private_until_it_is_complete(before, old):
         with atomic_file(old) as file:
             file.write(b"new")
             names = [name for name in os.listdir(old.parent) if name != old.name]
-            assert [re.fullmatch(r"\.[0-9a-f]{16}\.scwlearn\.tmp", name) is not None for name in names] == [True]
+            assert len(names) == 1
+            assert re.fullmatch(r"\.[0-9a-f]{8}\.[0-9a-f]{8}\.[0-9a-f]{16}\.scwlearn\.tmp", names[0])
             assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
     finally:
         os.umask(umask)
@@ -79,6 +82,87 @@ with atomic_file({str(tmp_path / "new")!r}) as file:
     (left,) = tmp_path.iterdir()
     assert left.name.endswith(".scwlearn.tmp")
     assert stat.S_IMODE(left.stat().st_mode) == 0o600
+
+
+def leave(path, directory):
+    """Kill a process while it replaces a file, and return the path of what it leaves."""
+    before = set(directory.iterdir())
+    code = f"""
+import os, signal
+from scwlearn._util.atomic import atomic_file
+with atomic_file({str(path)!r}) as file:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
+    (left,) = set(directory.iterdir()) - before
+    return left
+
+
+def test_what_killed_processes_left_is_removed_when_the_same_file_is_replaced(tmp_path):
+    new, other = tmp_path / "new", tmp_path / "other"
+    left = [leave(new, tmp_path), leave(new, tmp_path)]
+    kept = leave(other, tmp_path)
+    write_atomically(new, b"new")
+    assert not any(path.exists() for path in left)
+    assert sorted(tmp_path.iterdir()) == sorted([new, kept])
+    write_atomically(other, b"new")
+    assert sorted(tmp_path.iterdir()) == [new, other]
+
+
+def test_what_is_being_written_is_not_removed(tmp_path):
+    new = tmp_path / "new"
+    with atomic_file(new) as first:
+        first.write(b"first")
+        write_atomically(new, b"second")
+        assert new.read_bytes() == b"second"
+    assert new.read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["new"]
+
+
+def test_a_file_that_is_taken_for_a_leftover_as_it_is_made_is_made_again(tmp_path, monkeypatch):
+    new, create, taken = tmp_path / "new", atomic._create, []
+
+    def taken_away(path, mode):
+        descriptor = create(path, mode)
+        if mode == 0o600 and len(taken) < 3:
+            taken.append(path)
+            atomic._remove_leftovers(str(new))
+        return descriptor
+
+    monkeypatch.setattr(atomic, "_create", taken_away)
+    write_atomically(new, b"new")
+    assert len(taken) == 3
+    assert new.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["new"]
+
+
+@pytest.mark.parametrize(("age", "is_removed"), [(0, False), (3600, False), (25 * 3600, True)])
+def test_what_another_machine_left_is_removed_after_a_day(age, is_removed, tmp_path, monkeypatch):
+    new = tmp_path / "new"
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "_machine", lambda: "01234567")
+        left = leave_here(new)
+    then = time.time() - age
+    os.utime(left, (then, then))
+    write_atomically(new, b"new")
+    assert left.exists() != is_removed
+
+
+def leave_here(path):
+    left = Path(atomic._temporary_path(str(path)))
+    left.write_bytes(b"unfinished")
+    return left
+
+
+def test_links_and_pipes_with_the_name_of_a_leftover_stay(tmp_path):
+    new, precious = tmp_path / "new", tmp_path / "precious"
+    precious.write_bytes(b"precious")
+    link, pipe = (Path(atomic._temporary_path(str(new))) for _ in range(2))
+    link.symlink_to(precious)
+    os.mkfifo(pipe)
+    write_atomically(new, b"new")
+    assert sorted(tmp_path.iterdir()) == sorted([new, precious, link, pipe])
+    assert precious.read_bytes() == b"precious"
 
 
 def test_a_symbolic_link_is_followed(old, tmp_path):

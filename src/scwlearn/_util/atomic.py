@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import BinaryIO
+from zlib import crc32
 
 from scwlearn._util.special import MOST_LINKS, is_special, whole_special
 
@@ -54,8 +57,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a seekable temporary file that replaces `path` when the block ends without an error.
 
     After an error the temporary file is removed and `path` is unchanged. Only a killed process leaves the temporary
-    file behind, which nobody else can read. A device or a pipe is not replaced: the content is written to it when it is
-    complete.
+    file behind, which nobody else can read; the next one that replaces `path` removes it. A device or a pipe is not
+    replaced: the content is written to it when it is complete.
     """
     target = _resolved(path)
     if is_special(path):
@@ -63,29 +66,35 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             yield file
         return
     mode = _replaced_mode(target, path)
-    directory = os.path.dirname(target)
-    # The length is fixed: a suffix on the target's name could exceed the limit for file names.
-    temporary = os.path.join(directory, f".{os.urandom(8).hex()}.scwlearn.tmp")
+    temporary, lock = _temporary_path(target), None
     try:
         try:
             if mode is None:
                 mode = _mode_of_new_file(temporary)
-            with open(_create(temporary, 0o600), "r+b") as file:
+            while (opened := _open_locked(temporary)) is None:
+                temporary = _temporary_path(target)
+            with opened as file:
+                # The lock lasts until the file has its name.
+                lock = None if fcntl is None else os.dup(file.fileno())
                 yield file
                 file.flush()
-                os.chmod(temporary, mode)
                 os.fsync(file.fileno())
+                os.chmod(temporary, mode)
             os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
+        finally:
+            if lock is not None:
+                os.close(lock)
     except OSError as error:
         if error.filename in (None, temporary):
             # Name the file that the caller asked for.
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         raise
-    _sync_directory(directory)
+    _sync_directory(os.path.dirname(target))
+    _remove_leftovers(target)
 
 
 def start_writeback(file: BinaryIO, size: int) -> None:
@@ -107,7 +116,70 @@ def _mode_of_new_file(path: str) -> int:
         return stat.S_IMODE(os.fstat(descriptor).st_mode)
     finally:
         os.close(descriptor)
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+# A temporary file is locked by the process that writes it, and the system releases the lock when that ends, so one that
+# can be locked was left by a killed process. On network file systems, locks may be known to one machine only: the name
+# has a mark of the machine, and the files of others are left alone for a day.
+_FOR_OTHERS = 24 * 3600
+_SUFFIX = ".scwlearn.tmp"
+
+
+def _temporary_path(target: str) -> str:
+    # The length is fixed: a suffix on the target's name could exceed the limit for file names.
+    name = f"{_mark_of(target)}{_machine()}.{os.urandom(8).hex()}{_SUFFIX}"
+    return os.path.join(os.path.dirname(target), name)
+
+
+def _mark_of(target: str) -> str:
+    return f".{crc32(os.fsencode(os.path.basename(target))):08x}."
+
+
+@cache
+def _machine() -> str:
+    """Return a mark of this machine since its start; containers on it have the same."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+            known = file.read()
+    except OSError:
+        known = os.uname().nodename.encode() if hasattr(os, "uname") else b""
+    return f"{crc32(known):08x}"
+
+
+def _open_locked(path: str) -> BinaryIO | None:
+    """Create a file for its user alone, and lock it; return None if another process took it for a leftover."""
+    file = open(_create(path, 0o600), "r+b")  # noqa: SIM115
+    if lock_file(file) and os.fstat(file.fileno()).st_nlink:
+        return file
+    file.close()
+    return None
+
+
+def _remove_leftovers(target: str) -> None:
+    """Remove the temporary files of killed processes that were replacing the same file."""
+    if fcntl is None:
+        return
+    directory, mark = os.path.dirname(target), _mark_of(target)
+    with suppress(OSError):
+        for name in os.listdir(directory):
+            if name.startswith(mark) and name.endswith(_SUFFIX):
+                with suppress(OSError):
+                    _remove_leftover(os.path.join(directory, name), ours=name.startswith(mark + _machine()))
+
+
+def _remove_leftover(path: str, *, ours: bool) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or not (ours or time.time() - found.st_mtime > _FOR_OTHERS):
+            return
+        # Raises an OSError where it is locked, or nothing can be.
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(path)
+    finally:
+        os.close(descriptor)
 
 
 def _resolved(path: Path) -> str:

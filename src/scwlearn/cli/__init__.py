@@ -6,11 +6,11 @@ import atexit
 import gc
 import io
 import os
-import signal
 import sys
 import threading
 from importlib.util import find_spec
-from types import FrameType
+
+from scwlearn.cli.ending import end_at_signals, ending, ignore_signals
 
 # Objects between two garbage collections: imports make many that live on, and commands work on arrays.
 _GC_THRESHOLD = 500_000
@@ -39,17 +39,17 @@ def _run() -> int:
     gc.set_threshold(_GC_THRESHOLD)
     # Idle threads of NumPy's OpenBLAS spin for a while, and would slow down those that read and learn.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
-    # Background jobs may run with SIGINT ignored.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
     _buffer_stdout()
     try:
+        end_at_signals()
         from scwlearn.cli.app import run
 
-        return run()
+        code = run()
+        ignore_signals()
+        return code
     except KeyboardInterrupt:
-        # During the import, before `run` could report it.
-        return 130
+        # Before or after `run`, which reports it.
+        return ending()[1]
 
 
 def _end(code: int) -> None:
@@ -70,10 +70,3 @@ def _buffer_stdout() -> None:
     if isinstance(raw, io.FileIO):
         # sys.__stdout__ keeps the old stream, and so the file, open.
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding=sys.stdout.encoding)
-
-
-def _interrupt(_: int, __: FrameType | None) -> None:
-    """Raise KeyboardInterrupt for the first Ctrl-C only, so that saving and cleaning up are not interrupted."""
-    # Not SIG_IGN: Python prints a traceback if a second signal is on its way.
-    signal.signal(signal.SIGINT, lambda *_: None)
-    raise KeyboardInterrupt

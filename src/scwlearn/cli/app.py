@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from scwlearn.cli.ending import ending
 from scwlearn.cli.messages import error_message
 
 if TYPE_CHECKING:
@@ -113,9 +114,10 @@ def scwlearn() -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0 success, 1 error, 2 wrong usage, 130 interrupted.
+    """Run a command and return its exit code.
 
-    A bug shows its traceback.
+    0 success, 1 error, 2 wrong usage; 130 interrupted, 141 output closed by its reader, 143 terminated. A bug shows its
+    traceback.
     """
     # The parent process may have closed standard streams.
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
@@ -131,11 +133,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = scwlearn.main(arguments, prog_name="scwlearn", standalone_mode=False)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted", 130)
+        return _fail(*ending())
     except BrokenPipeError:
-        # A reader such as head has closed the pipe: no message.
+        # A reader such as head has closed the pipe: no message, and the exit code of a program that SIGPIPE ends.
         _discard_output()
-        return 1
+        return 141
     except (click.ClickException, OSError, MemoryError, ValueError) as error:
         if isinstance(error, OSError):
             _discard_output()

@@ -71,7 +71,7 @@ _run_options = section(
         metavar="MODEL",
         help="Continue training this model.",
     ),
-    count_option("--save-every", text="Save the model every N examples, and at Ctrl-C."),
+    count_option("--save-every", text="Save the model every N examples, and at Ctrl-C or SIGTERM."),
     count_option(
         "--jobs",
         default=1,
@@ -147,9 +147,9 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) 
     except KeyboardInterrupt:
         if given["save_every"] is not None and run is not None and run.has_begun:
             run.on_save()
-            terminal.note(f"interrupted after {plural(run.classifier.counts.seen, 'example')}; saved {path}")
+            terminal.note(f"stopped after {plural(run.classifier.counts.seen, 'example')}; saved {path}")
         elif path is not None:
-            terminal.note("the model was not saved; --save-every N saves it on the way and at Ctrl-C")
+            terminal.note("the model was not saved; --save-every N saves it on the way and at Ctrl-C or SIGTERM")
         raise
     except (OSError, ValueError):
         if run is not None and run.counts.seen:

@@ -163,4 +163,53 @@ CASES = [
         set_number("examples", 0, 90, np.int64),
         "examples[0]: column must be an integer from 0 to 89, got 90",
     ),
+    # Settings that a constructor takes unchecked.
+    (
+        "not fitted",
+        set_field("settings", "C", "auto"),
+        "model.settings.C: C must be a number strictly between 0 and inf",
+    ),
+    ("not fitted", set_field("settings", "eta", 1.0), "model.settings.eta: eta must be a number strictly between 0.5"),
+    (
+        "not fitted",
+        set_field("settings", "shared_covariance", 10**400),
+        "model.settings.shared_covariance: shared_covariance must be True or False, got 1000",
+    ),
+    ("not fitted", set_field("settings", "fit_intercept", None), "model.settings.fit_intercept: fit_intercept must be"),
+    ("not fitted", set_field("settings", "n_epochs", -1), "model.settings.n_epochs: n_epochs must be an integer >= 1"),
+    (
+        "not fitted",
+        set_field("settings", "random_state", 2**32),
+        "model.settings.random_state must be an integer from 0 to 4294967295, got 4294967296",
+    ),
+    (
+        "not fitted",
+        set_field("settings", "random_state", "1"),
+        "model.settings.random_state must be an integer from 0",
+    ),
+    (
+        "not fitted",
+        set_field("settings", "class_weight", "even"),
+        "model.settings.class_weight: class_weight must be a",
+    ),
+    (
+        "not fitted",
+        set_field("settings", "costs", {"by label": [["a", 1.0]]}),
+        "model.settings.costs: costs must be a dict from true labels",
+    ),
+    ("two classes", set_field("settings", "shuffle", "yes"), "model.settings.shuffle: shuffle must be True or False"),
+    (
+        "two classes",
+        set_field("fixed_settings", "scale", "log"),
+        "model.fixed_settings.scale: scale must be one of none",
+    ),
+    ("kernel", set_field("settings", "kernel", "log"), "model.settings.kernel: kernel must be one of linear, rbf"),
+    ("kernel", set_field("settings", "kernel", 3), "model.settings.kernel: kernel must be the name of a kernel, got 3"),
+    ("kernel", set_field("settings", "gamma", 0), "model.settings.gamma: gamma must be a positive number, 'scale' or"),
+    ("kernel", set_field("settings", "coef0", "1"), "model.settings.coef0 must be a number from "),
+    (
+        "committee",
+        set_field("settings", "members", {"members": ["arow", {"rule": "pa1", "C": -1}]}),
+        "model.settings.members: members[1]: C must be a number strictly between 0 and inf, got -1",
+    ),
 ]

@@ -194,6 +194,7 @@ INVALID = [
     ("w.csv", "class,feature,weight,against\na,x,z,b\n", "line 2: weight must be a finite number, got 'z'"),
     ("w.csv", "class,feature,weight,against\na,x,1,b\na,x,1,b\n", "line 3: duplicate feature 'x' of class 'a'"),
     ("w.csv", "class,feature,weight,against\na,0,1,b\n", "numbered features must be from 1 to 134217728"),
+    ("w.csv", "class,feature,weight,against\na,99999999,1,b\n", "1 weights for features up to number 99999999 would"),
     ("w.csv", "class,feature,weight,deviation\na,x,1,-1\n", "line 2: deviation must be > 0, got '-1'"),
     ("w.safetensors", "1234", "invalid safetensors file: header length of 875770417 bytes, but at most 0 are"),
     ("w.safetensors", b"\x02" + bytes(7) + b"{}", "missing field 'classes'; weights need classes and coef"),

@@ -42,6 +42,20 @@ def test_an_incomplete_last_line_is_dropped_and_replaced(path):
     assert path.read_bytes() == text
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *[("mistakes", [7, "9"]), ("updates", [20, -1]), ("seen", [0, 100]), ("seconds", "0.1"), ("data", None)],
+        *[("order", 1.5), ("parameters", [1]), ("parameters", {"r": "1"}), ("fold", True)],
+    ],
+)
+def test_a_field_of_another_kind_is_named(path, field, value):
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], json.dumps(json.loads(lines[1]) | {field: value}), ""]))
+    with pytest.raises(ValueError, match=rf"line 2: not the result of a run \({field}.* must be"):
+        Results(path)
+
+
 @pytest.mark.parametrize("text", ["something else\n", '{"format":1}\n', "\x00\xff\n"])
 def test_a_file_of_another_kind_is_not_touched(tmp_path, text):
     path = tmp_path / "r.jsonl"

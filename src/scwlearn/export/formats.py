@@ -34,6 +34,8 @@ EXPORT_FORMATS = ("json", "csv", "safetensors", "onnx")
 
 _FORMAT, _VERSION = "scwlearn weights", 1
 _COLUMNS = ("class", "feature", "weight", "deviation")
+# A table may have this many cells, and more for each weight, so that small files take little memory.
+_FEW_CELLS, _MOST_CELLS_PER_WEIGHT = 2**22, 1000
 # With two classes, the label of the other class.
 _AGAINST = "against"
 
@@ -235,6 +237,12 @@ def _weights(
     has_intercept = any(INTERCEPT in features for features in found.values())
     # The intercept is the last column of both tables.
     columns[INTERCEPT] = max(columns.values(), default=-1) + 1
+    given = sum(map(len, found.values()))
+    if len(found) * columns[INTERCEPT] > _FEW_CELLS + _MOST_CELLS_PER_WEIGHT * given:
+        raise ValueError(
+            f"{given} weights for features up to number {columns[INTERCEPT] - 1 + first} would make a table that is "
+            "nearly empty; number the features without gaps, or read them as names"
+        )
     weights = np.zeros((len(found), columns[INTERCEPT] + 1))
     variances = np.full_like(weights, np.nan)
     for row, features in enumerate(found.values()):

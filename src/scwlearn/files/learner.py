@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -30,6 +30,7 @@ from scwlearn.files.codec import (
 )
 from scwlearn.files.gaussian import MAX_CLASSES, StoredGaussian, decode_gaussian, encode_gaussian
 from scwlearn.files.json_reader import InvalidModelFile, read_fields
+from scwlearn.files.settings import complete_settings
 from scwlearn.files.vocabulary import (
     StoredVocabulary,
     decode_scale,
@@ -145,27 +146,6 @@ def decode_learner(stored: StoredLearner, path: str, arrays: ArrayReader) -> Any
     if n_classes is not None:
         kernel_learner._classes = n_classes
     return kernel_learner
-
-
-def complete_settings(
-    given: Mapping[str, Any], defaults: Mapping[str, Any], path: str, required: Iterable[str] = ()
-) -> dict[str, Any]:
-    """Return all settings: files of earlier versions lack those added since, which take their defaults."""
-    problems = []
-    if missing := sorted(set(required) - set(given)):
-        problems.append(f"missing settings: {', '.join(missing)}")
-    if unexpected := sorted(set(given) - set(defaults)):
-        problems.append(f"unexpected settings: {', '.join(map(shorten, unexpected))}")
-    if problems:
-        raise InvalidModelFile(f"{path}: {'; '.join(problems)}")
-    completed = {**defaults, **given}
-    if "average" in defaults and "average" not in given:
-        # Files of earlier versions have no averages.
-        completed["average"] = False
-    if isinstance(completed.get("scale"), bool):
-        # Files of earlier versions know only one kind of scale.
-        completed["scale"] = "rms" if completed["scale"] else "none"
-    return completed
 
 
 def construct(make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

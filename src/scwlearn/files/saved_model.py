@@ -16,7 +16,6 @@ from scwlearn.files.json_reader import InvalidModelFile, read_fields, reject
 from scwlearn.files.learner import (
     StoredClassifier,
     StoredLearner,
-    complete_settings,
     construct,
     decode_classifier,
     decode_learner,
@@ -24,6 +23,7 @@ from scwlearn.files.learner import (
     encode_learner,
     encode_rule,
 )
+from scwlearn.files.settings import check_settings, complete_settings
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.settings import FEATURES, Argument, Face, arguments_for, settings_for
 from scwlearn.rules import AUTO, Rule, all_rules
@@ -320,6 +320,9 @@ def _complete(saved: SavedModel) -> None:
             raise InvalidModelFile(f"model.class must be {expected!r}, got {shorten(saved.class_name)}")
     saved.settings = complete_settings(saved.settings, settings, "model.settings", required)
     saved.fixed_settings = complete_settings(saved.fixed_settings, fixed, "model.fixed_settings")
+    if settings:
+        check_settings(saved.settings, face, rule, "model.settings")
+        check_settings(saved.fixed_settings, face, rule, "model.fixed_settings")
 
 
 def _rule_of(saved: SavedModel) -> tuple[Rule, Face]:
@@ -346,12 +349,11 @@ def _rule_of(saved: SavedModel) -> tuple[Rule, Face]:
 
 
 def _given(model: Any, face: Face, rule: Rule) -> dict[str, Any]:
-    # Features are saved with the classifier.
-    own = [argument.name for argument in _saved_arguments(face, rule) if argument is not FEATURES]
-    return {name: getattr(model, name) for name in own}
+    return {argument.name: getattr(model, argument.name) for argument in _saved_arguments(face, rule)}
 
 
 def _saved_arguments(face: Face, rule: Rule) -> list[Argument]:
     """Return the arguments of a class that a model file contains."""
-    left_out = {setting.name_in(face) for setting in settings_for(face, rule) if not setting.of_model}
+    # Features are saved with the classifier.
+    left_out = {FEATURES.name, *(setting.name_in(face) for setting in settings_for(face, rule) if not setting.of_model)}
     return [argument for argument in arguments_for(face, rule) if argument.name not in left_out]

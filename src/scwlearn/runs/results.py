@@ -12,7 +12,7 @@ from collections import UserDict
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Annotated, Any, BinaryIO, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,20 @@ from scipy import sparse
 
 from scwlearn import __version__, _native
 from scwlearn._util.atomic import lock_file
+from scwlearn._util.json_fields import IGNORE_UNKNOWN, MAX_COUNT, Count, Range, read_json
+from scwlearn.files.json_reader import parse_json
 from scwlearn.rules import Rule
 
-_HEADER = {"scwlearn": "results of runs", "format": 1}
+
+@dataclass(frozen=True)
+class _Header:
+    """The first line of a file of results."""
+
+    scwlearn: Literal["results of runs"]
+    format: Literal[1]
+
+
+_HEADER = _Header("results of runs", 1)
 
 
 @functools.cache
@@ -43,12 +54,12 @@ class Job:
     parameters: tuple[tuple[str, float], ...]
     seed: int
     #: Number of the random order.
-    order: int
+    order: Count
     #: Number of rows used from the order.
-    rows: int
+    rows: Count
     #: The fold (from 1) that is held out and scored; 0 for progressive validation.
-    fold: int = 0
-    checkpoints: int = 1
+    fold: Count = 0
+    checkpoints: Count = 1
     #: Version of the package, with a checksum of the native module.
     version: str = field(default_factory=_version)
 
@@ -57,10 +68,15 @@ class Job:
 class Outcome:
     """The counts and the processor time of a job at each checkpoint."""
 
-    seen: tuple[int, ...]
-    mistakes: tuple[int, ...]
-    updates: tuple[int, ...]
+    seen: tuple[Annotated[int, Range(1, MAX_COUNT)], ...]
+    mistakes: tuple[Count, ...]
+    updates: tuple[Count, ...]
     seconds: tuple[float, ...]
+
+
+# A line of the file has the fields of both.
+_JOB: Any = Annotated[Job, IGNORE_UNKNOWN]
+_OUTCOME: Any = Annotated[Outcome, IGNORE_UNKNOWN]
 
 
 class Results(UserDict[Job, Outcome]):
@@ -84,24 +100,24 @@ class Results(UserDict[Job, Outcome]):
             self._file.seek(-len(rest), os.SEEK_END)
             self._file.truncate()
             if not lines:
-                self._write(_HEADER)
+                self._write(asdict(_HEADER))
         except BaseException:
             self._file.close()
             raise
 
     def _read(self, number: int, line: bytes) -> None:
         try:
-            entry = json.loads(line)
+            entry = parse_json(line.decode())
             if number == 1:
-                if entry != _HEADER:
-                    raise ValueError("unknown header")
+                read_json(_Header, entry)
                 return
-            outcome = Outcome(*(tuple(entry[name]) for name in Outcome.__dataclass_fields__))
+            outcome: Outcome = read_json(_OUTCOME, entry)
             if len({len(values) for values in asdict(outcome).values()}) != 1 or not outcome.seen:
-                raise ValueError("the lists differ in length")
-            fields = {name: entry[name] for name in Job.__dataclass_fields__}
-            self.data[Job(**fields | {"parameters": tuple(entry["parameters"].items())})] = outcome
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ValueError("seen, mistakes, updates and seconds differ in length")
+            parameters = read_json(dict[str, float], entry.get("parameters"), "parameters")
+            job: Job = read_json(_JOB, entry | {"parameters": [*map(list, parameters.items())]})
+            self.data[job] = outcome
+        except ValueError as error:
             raise ValueError(
                 f"{self.path}, line {number}: not the result of a run ({error}); delete the line, or choose another "
                 "--output"

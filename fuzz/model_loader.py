@@ -20,14 +20,16 @@ import atheris
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "tests" / "_support"))
+sys.path += [str(ROOT), str(ROOT / "tests" / "_support")]
 
 with atheris.instrument_imports(include=["scwlearn"]):
     import scwlearn
     import scwlearn.estimators
     import scwlearn.files.kernel  # imported only for kernel models otherwise
 
-from forged import mutated, resealed, try_to_use  # noqa: E402
+from stress.forging import resealed  # noqa: E402
+
+from forged import mutated, try_to_use  # noqa: E402
 
 _ROWS = np.array([[1.0, -0.5], [0.5, 2.0]])
 _EXAMPLES = [{"size": 1.5, "sky": "grey"}, {"never": 2, "words": ["a", "new"]}]

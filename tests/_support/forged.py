@@ -1,11 +1,6 @@
-"""Forged model files with valid checksums, as an attacker would make them.
-
-Written from the description of the format, without the code that reads it.
-"""
+"""Random changes of model files that keep most of them close to valid, and uses of the models that load."""
 
 import copy
-import hashlib
-import json
 import math
 import random
 import re
@@ -15,6 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from stress.forging import Forged
 
 import scwlearn
 
@@ -62,61 +58,6 @@ HOSTILE = [
     {"by label": [[[], 1.0]]},
     {"by label": [["a", 10**400]]},
 ]
-
-
-class Forged:
-    """A model file taken apart: its JSON, its arrays, and the header that describes them."""
-
-    def __init__(self, content):
-        length = int.from_bytes(content[:8], "little")
-        self.header = json.loads(content[8 : 8 + length])
-        self.metadata = self.header.pop("__metadata__")
-        self.model = json.loads(self.metadata["model"])
-        self.data = bytearray(content[8 + length :])
-
-    def array(self, name):
-        """A writable view of the bytes of an array."""
-        start, end = self.header[name]["data_offsets"]
-        return memoryview(self.data)[start:end]
-
-    def replace(self, name, content, shape, dtype=None):
-        """Replace or add an array, and update the header."""
-        before = {other: bytes(self.array(other)) for other in self.header}
-        entry = self.header.setdefault(name, {"dtype": "F64"})
-        entry |= {"shape": shape, "dtype": dtype or entry["dtype"]}
-        before[name], self.data = content, bytearray()
-        for other, part in before.items():
-            self.header[other]["data_offsets"] = [len(self.data), len(self.data) + len(part)]
-            self.data += part
-
-    def remove(self, name):
-        """Remove an array, and update the header."""
-        self.replace(name, b"", [0])
-        del self.header[name]
-
-    def content(self):
-        """The content of the file, with a valid checksum."""
-        self.metadata["model"] = json.dumps(self.model)
-        return with_checksum(
-            json.dumps({"__metadata__": self.metadata} | self.header, separators=(",", ":")), self.data
-        )
-
-
-def with_checksum(header, data):
-    """The content of a file with this header and a valid checksum."""
-    header = header.encode() if isinstance(header, str) else header
-    return resealed(len(header).to_bytes(8, "little") + header + bytes(data))
-
-
-def resealed(content):
-    """The content with a valid checksum, if it has a field for one."""
-    content, place = bytearray(content), bytes(content[:512]).find(b'"checksum":"')
-    if place < 0 or len(content) < place + 76:
-        return bytes(content)
-    digits = slice(place + 12, place + 76)
-    content[digits] = b"0" * 64
-    content[digits] = hashlib.sha256(content).hexdigest().encode()
-    return bytes(content)
 
 
 def refusal(path):

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from stress.forging import Forged, resealed, with_checksum
 
 import scwlearn
-from forged import Forged, refusal, resealed, with_checksum
+from forged import refusal
 from scwlearn._util.atomic import atomic_file
 from scwlearn.files import container, read
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from stress.forging import Forged, resealed
 
 import hostile_cases
 import hostile_settings
 import scwlearn
-from forged import Forged, mutated, refusal, resealed, try_to_use
+from forged import mutated, refusal, try_to_use
 from saved_examples import rows_of
 from scwlearn.files import SavedModel, write
 from scwlearn.kernels import KernelLearner

@@ -27,6 +27,20 @@ def test_the_class_of_least_expected_cost_is_chosen():
     assert Costs({}).decide(np.full((1, 3), 1 / 3), CLASSES).tolist() == [1]
 
 
+def test_near_ties_are_decided_alone_as_among_other_rows():
+    rng = np.random.default_rng(0)
+    classes = Classes().add(np.arange(7))
+    costs = Costs({6: {2: 4.0}, 3: {1: 2.0}})
+    probabilities = 0.2 + rng.integers(-9, 10, (500, 7)) * 2.0**-55
+    together = costs.decide(probabilities, classes)
+    assert len({*together.tolist()}) > 2
+    for order in ("C", "F"):
+        rows = np.asarray(probabilities, order=order)
+        for size in (1, 2, 3, 8):
+            parts = [costs.decide(rows[i : i + size], classes) for i in range(0, 500, size)]
+            assert np.concatenate(parts).tolist() == together.tolist()
+
+
 def test_later_changes_of_the_dict_do_not_matter():
     given = {"a": {"b": 3.0}}
     costs = Costs(given)

@@ -54,16 +54,18 @@ struct ModelScratch {
     ModelScratch(const Memory& memory, std::int64_t block, std::int64_t classes) {
         Scratch& scratch = *memory.scratch;
         const std::int64_t n = memory.size, rows = rows_of_block(block);
-        f_ = scratch.take(rows * (n + classes + 1) + full_stride(n) * classes);
+        f_ = scratch.take(rows * (n + classes + 2) + full_stride(n) * classes);
         scores_ = f_ + rows * n;
         variances_ = scores_ + rows * classes;
-        mean_ = variances_ + rows;
+        looked_ = variances_ + rows;
+        mean_ = looked_ + rows;
         places_ = scratch.take<std::int64_t>(n);
     }
 
     double* f_;             // X U, in strips
     double* scores_;        // of each class
     double* variances_;     // without spread_scale
+    double* looked_;        // the variances when the rows were looked at
     double* mean_;          // of each class, by place
     std::int64_t* places_;  // of each feature
 };
@@ -120,6 +122,10 @@ public:
     }
     double score(std::int64_t row, std::int64_t c) const noexcept { return scores_[c * rows_ + row]; }
 
+    // Whether the variance of a row of the block is so small a part of what it was at the look that F of the row, which
+    // was rounded at each update since, should be computed again from U.
+    bool has_faded(std::int64_t row) const noexcept { return variances_[row] < kFaded * looked_[row]; }
+
     // Takes a step at a row of the block: D and the following rows at once, U and the mean later. `shares` is the
     // share of alpha Sigma x of each class; a single model takes y.
     void move(std::int64_t row, const Step& step, const double* shares, double v) noexcept {
@@ -164,7 +170,10 @@ protected:
     // To be called after D was multiplied by `grown`.
     void scale_variances(double grown) noexcept {
         if (grown == 1.0) return;
-        for (std::int64_t i = 0; i < count_; ++i) variances_[i] *= grown;
+        for (std::int64_t i = 0; i < count_; ++i) {
+            variances_[i] *= grown;
+            looked_[i] *= grown;
+        }
     }
 
     // Applies a step at a row with this f and v to D and to the rows of the block from `next` on.
@@ -248,6 +257,9 @@ protected:
     std::int64_t first_row_ = 0;  // rows of U before it are those of the identity
 
 private:
+    // F of a row has an error of about 2^-53 times its largest size since the look: here up to 2^10 times its size.
+    static constexpr double kFaded = 0x1p-20;
+
     // Rows of U that fill whole cache lines: no two threads write to the same line.
     static constexpr std::int64_t kPanel = std::max(kStrip, std::int64_t{8});
 

@@ -118,7 +118,7 @@ private:
             row.each([&](std::int64_t i, double value) { score = add_product(weights[i], value, score); });
             scores_[c * rows_] = score * model_.scalars->mean_scale;
         }
-        variances_[0] = multiply_alone(row, f_, [this](std::int64_t place) { begin_at(place); });
+        looked_[0] = variances_[0] = multiply_alone(row, f_, [this](std::int64_t place) { begin_at(place); });
     }
 
     template <class RowSet>
@@ -166,8 +166,10 @@ private:
                 low += dj * (a * a);
                 high += dj * (b * b);
             }
-            store(variances_ + strip * kStrip, low);
-            store(variances_ + strip * kStrip + kWidth, high);
+            for (double* const to : {variances_, looked_}) {
+                store(to + strip * kStrip, low);
+                store(to + strip * kStrip + kWidth, high);
+            }
         }
     }
 
@@ -232,14 +234,19 @@ void learn_blocks(const Task& task, const RowSet& rows, Blocks& blocks, Model& m
     const std::int64_t block = rows_at_once(task);
     for (std::int64_t first = 0; first < task.rows.count; first += block) {
         if (is_done(first)) continue;
-        const std::int64_t count = std::min(block, task.rows.count - first);
-        blocks.look(rows, first, count);
-        for (std::int64_t i = 0; i < count; ++i) {
-            const Look look = blocks[i];
-            const auto row = rows[first + i];
-            const Step step =
-                round.ask(first + i, look, blocks.lag_score(row), model, blocks.least_variance(row, i));
-            if (moves(step)) blocks.move(i, step, round.label(first + i), look.variance);
+        const std::int64_t end = std::min(first + block, task.rows.count);
+        std::int64_t begin = first;
+        blocks.look(rows, first, end - first);
+        for (std::int64_t i = first; i < end; ++i) {
+            if (blocks.has_faded(i - begin)) {
+                blocks.finish();
+                begin = i;
+                blocks.look(rows, begin, end - begin);
+            }
+            const Look look = blocks[i - begin];
+            const auto row = rows[i];
+            const Step step = round.ask(i, look, blocks.lag_score(row), model, blocks.least_variance(row, i - begin));
+            if (moves(step)) blocks.move(i - begin, step, round.label(i), look.variance);
         }
         blocks.finish();
         if (task.rule.uses_norm) model.measure_norm2();

@@ -49,12 +49,12 @@ public:
     double variance(const PlainRows& rows, std::int64_t row) noexcept {
         const std::int64_t *const begin = numbers_, *const end = numbers_ + expected_;
         const std::int64_t* const found = std::lower_bound(begin, end, row);
-        const bool expected = found != end && *found == row;
         const std::int64_t slot = found - begin;
-        current_ = expected ? Current{f_of(slot), f_stride(), slot + 1} : Current{aside_, 1, slot};
+        const bool expected = found != end && *found == row, looked_at = expected && !has_faded(slot);
+        current_ = looked_at ? Current{f_of(slot), f_stride(), slot + 1} : Current{aside_, 1, slot + expected};
         const double variance =
-            expected ? variances_[slot]
-                     : multiply_alone(rows[row], aside_, [this](std::int64_t place) { begin_no_later_than(place); });
+            looked_at ? variances_[slot]
+                      : multiply_alone(rows[row], aside_, [this](std::int64_t place) { begin_no_later_than(place); });
         return variance * model_.scalars->spread_scale;
     }
 
@@ -253,7 +253,15 @@ public:
             const std::int64_t count = std::min(block_, task_.rows.count - first);
             rows_.take(first, count);
             full_.look(rows_, 0, count);
-            for (std::int64_t i = 0; i < count; ++i) learn_row(first + i, i);
+            begin_ = 0;
+            for (std::int64_t i = 0; i < count; ++i) {
+                if (full_.has_faded(i - begin_)) {
+                    full_.finish();
+                    full_.look(rows_, i, count - i);
+                    begin_ = i;
+                }
+                learn_row(first + i, i);
+            }
             full_.finish();
             if (task_.rule.uses_norm) model_.measure_norm2();
         }
@@ -270,26 +278,28 @@ private:
     }
 
     void learn_row(std::int64_t number, std::int64_t i) {
+        const std::int64_t slot = i - begin_;
         const std::int64_t y = round_.classes.label(number);
         for (std::int64_t c = 0; c < round_.classes.known; ++c) {
-            scores_[c] = full_.score(i, c);
+            scores_[c] = full_.score(slot, c);
             if (model_.is_averaged()) averages_[c] = scores_[c] - full_.lag_score(rows_[i], c);
         }
         round_.classes.write(number, round_.shown(scores_, averages_),
-                             [&](std::int64_t) { return full_[i].variance; });
+                             [&](std::int64_t) { return full_[slot].variance; });
         // Labels may have changed since they were counted.
         if (y < 0 || y >= count_ || !round_.meet(number, y, scores_, averages_)) return;
-        const double v = full_[i].variance;
+        const double v = full_[slot].variance;
         const double most = most_precision(full_.least_variance(rows_[i], i), v);
         const Step step = round_.ask(y, round_.classes.weight(number), scores_, 2.0 * v, most);
         if (!moves(step)) return;
         round_.parts(y, scores_, shares_, count_);
-        full_.move(i, step, shares_, v);
+        full_.move(slot, step, shares_, v);
     }
 
     const Task& task_;
     std::int64_t block_;
     std::int64_t count_;
+    std::int64_t begin_ = 0;  // the first of the rows last looked at
     Model model_;
     JointRound round_;
     double *scores_, *averages_;

@@ -102,7 +102,9 @@ public:
         for (std::int64_t i = row; i < count_; ++i) {
             const double value = coordinates_.row(first_ + i)[feature];
             f_of(i)[place * f_stride()] = value;
-            variances_[i] += d_[place] * (value * value);
+            const double added = d_[place] * (value * value);
+            variances_[i] += added;
+            looked_[i] += added;
         }
     }
 

@@ -257,3 +257,28 @@ def test_instruction_sets_are_those_of_this_processor():
     assert names[-1] == "portable"
     with pytest.raises(ValueError, match="does not support the instruction set abacus"):
         _native.use_instruction_set("abacus")
+
+
+SCHEMES = [{}, {"n_classes": 2}, {"n_classes": 2, "shared_covariance": True}, {"n_classes": 2, "multi_class": "ovr"}]
+
+
+@pytest.mark.parametrize("settings", SCHEMES, ids=str)
+def test_a_block_in_which_variances_fall_by_many_orders_is_as_accurate_as_single_rows(settings, use_block):
+    # After correlated rows, one feature becomes 1e10 times as large, and each row reduces its variance to a tenth.
+    def tenth(m, v):
+        return Step(1e-3 / v**0.5, 9 / v)
+
+    rule = Rule(tenth, "tenth", "", "Tenth", 2, (), True, True, False, "2026")
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(80, 3)) + rng.normal(size=(80, 1))
+    x[8:, 0] *= 1e10
+    y = np.resize([0, 1] if settings else [-1, 1], len(x))
+    matrices = []
+    for rows in (1, 72):
+        use_block(rows)
+        learner = Learner(rule, covariance="full", **settings)
+        for part in (slice(8), slice(8, None)):
+            learner.learn(x[part], y[part])
+        matrices.append(learner.model.matrix())
+    sizes = np.sqrt(matrices[0].diagonal())
+    np.testing.assert_allclose(*[matrix / np.outer(sizes, sizes) for matrix in matrices], rtol=0, atol=1e-13)

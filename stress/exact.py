@@ -111,16 +111,15 @@ class ExactGaussian:
         self.precision = self.precision * ratio.denominator // ratio.numerator
         self.pull = self.pull * ratio.denominator // ratio.numerator
 
-    def widened(self, count: int, initial_variance: float) -> ExactGaussian:
-        """Return the Gaussian with features appended that have not been seen yet."""
-        size = len(self.precision)
-        wider = ExactGaussian(size + count, initial_variance, len(self.pull))
-        wider.precision[:size, :size], wider.pull[:, :size] = self.precision, self.pull
-        return wider
+    def of_features(self, features: NDArray[np.intp]) -> ExactGaussian:
+        """Return the Gaussian of these features alone, in this order; no update may have had any other."""
+        part = ExactGaussian(0, 1.0)
+        part.precision, part.pull = self.precision[np.ix_(features, features)], self.pull[:, features]
+        return part
 
     def errors(self, model: Gaussian, lane: int = 0) -> Errors:
         """Compare with a class of a native model; all means share this Sigma if there are several."""
-        d, columns = _factors(model, lane)
+        d, columns = factors(model, lane)
         u, roots = Exact.of(columns.T), np.sqrt(d)
         # U' precision U, between the roots of D, would be the identity.
         inner = product(Exact(u.integers.T, u.digits), Exact(self.precision, _DIGITS), u).rounded()
@@ -140,7 +139,7 @@ class ExactGaussian:
         return Errors(of_sigma, length(left), length(Exact(pull, _DIGITS)))
 
 
-def _factors(model: Gaussian, lane: int) -> tuple[Array, Array]:
+def factors(model: Gaussian, lane: int) -> tuple[Array, Array]:
     """Return D, with the scale of Sigma, and the columns of U, in the order of the features."""
     sigma = model.memory[-(model.size + 3) :] if model.memory.ndim == 2 else model.memory[lane]
     places = sigma[1, : model.size].astype(np.intp)

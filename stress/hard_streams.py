@@ -26,10 +26,10 @@ def draw_mild_parameters(random: Random, rule: Rule) -> dict[str, float]:
 
 
 def draw_hard_rows(random: Random, rows: int, features: int) -> Array:
-    """Return collinear, badly scaled, sparse or repeated rows, with values from about 1e-10 to 1e10."""
+    """Return collinear, badly scaled, sparse or repeated rows; most values are between 1e-10 and 1e10."""
     numbers = np.random.default_rng(random.getrandbits(64))
     values: Array = numbers.normal(size=(rows, features))
-    kind = random.randrange(8)
+    kind = random.randrange(11)
     if kind in (0, 1):
         # One common factor, or few, and little else.
         factors = 1 if kind == 0 else random.randint(1, max(1, features - 1))
@@ -48,6 +48,15 @@ def draw_hard_rows(random: Random, rows: int, features: int) -> Array:
         values = values[numbers.integers(0, min(rows, 3), rows)]
     elif kind == 6:
         values = np.round(4 * values)
+    elif kind == 7:
+        # Each second feature is nearly the one before it.
+        pairs = values[:, : features - features % 2 : 2]
+        values[:, 1::2] = pairs * (1 + 10.0 ** random.uniform(-14, -4) * values[:, 1::2])
+    elif kind == 8:
+        values = np.tile(values[:1] * 10.0 ** random.uniform(-6, 6), (rows, 1))
+    elif kind == 9:
+        # Nearly all of the range of the input, one end after the other.
+        values *= (10.0 ** random.uniform(1, 145)) ** np.resize([1.0, -1.0], rows)[:, np.newaxis]
     if random.random() < 0.2:
         values[numbers.random(rows) < 0.1] = 0.0
     return values

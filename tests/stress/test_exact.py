@@ -55,9 +55,10 @@ def test_an_error_of_a_billionth_is_noticed(part):
     assert max(errors.sigma, errors.mean / errors.length) > 1e-11
 
 
-def test_growth_and_new_features():
-    exact = ExactGaussian(2, 0.5)
-    exact.grow(4.0)
-    wider = exact.widened(1, 2.0)
-    found = [[float(Fraction(n, 2**2000)) for n in line] for line in wider.precision]
-    assert found == [[0.5, 0, 0], [0, 0.5, 0], [0, 0, 0.5]]
+def test_growth_and_some_of_the_features():
+    exact = ExactGaussian(3, 0.5)
+    exact.add(*map(np.array, ([[1.0, 2.0, 0.0]], [1.0], [1.0], [[0.0]], [[0.5]])))
+    exact.grow(2.0)
+    part = exact.of_features(np.array([1, 0]))
+    assert [[Fraction(n, 2**2000) for n in line] for line in part.precision] == [[3, 1], [1, 1.5]]
+    assert [Fraction(n, 2**2000) for n in part.pull[0]] == [1, 0.5]

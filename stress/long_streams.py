@@ -17,7 +17,7 @@ from scwlearn.learning.counters import Trace
 from scwlearn.model.gaussian import Gaussian
 from scwlearn.rules import all_rules, all_variants
 from stress.hard_streams import draw_batches, draw_mild_parameters, draw_mild_weights
-from stress.rounding import Followed, worst_condition
+from stress.rounding import Followed, Recorder, worst_condition
 from stress.trial import Trial
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ def _case(random: Random) -> int:
     learner = Learner(rule, **settings | parameters)
     told = f"{rule.name} {parameters} {settings}, {features} features"
     size = features + learner.config.intercept
-    followed = Followed(rule, parameters, size, learner.config.initial_variance)
+    followed, recorder = Followed(size, learner.config.initial_variance), Recorder(rule, parameters)
     # CW changes Sigma by many orders of magnitude within some rows, so that every condition must be seen.
     rows = 300 if rule.name == "cw" else random.choice([300, 3000, 20_000 + 400_000 // (features + 2)])
     next_check = 1
@@ -58,7 +58,7 @@ def _case(random: Random) -> int:
         assert learner.model is not None
         _check_invariants(learner.model, x, trace, told)
         constant = np.ones((len(x), size - features))
-        followed.add(np.hstack([x, constant]), y, weights, trace, worst, learner.model)
+        followed.add(recorder.updates(np.hstack([x, constant]), y, weights, trace), worst, learner.model)
         if not followed.is_compared:
             break
         if followed.updates >= next_check:

@@ -33,7 +33,7 @@ _WORST_CONDITION = 1e14
 _SMALLEST_VARIANCE, _LARGEST_VARIANCE = 1e-190, 1e140
 # Updates after which Sigma grows, each of which is added alone: more take too long.
 _MOST_GROWING = 1000
-# Steps that change a variance by less are not much larger than their rounding, which may always have the same sign.
+# The rounding of steps that change a variance by less, and of repeated rows, may always have the same sign.
 _FAINT = 1e-9
 # Rows of a native block, and how much F of its rows may lose (kFaded in native/full/factors.hpp).
 _BLOCK, _MOST_FADED = 32, 2.0**10
@@ -87,7 +87,7 @@ class Limits:
 
     def __init__(self, size: int, *, asked: bool) -> None:
         self._sizes, self._asked = np.zeros(size), asked
-        self._updates, self._faint, self._condition, self._faded = 0, 0, 1.0, 1.0
+        self._updates, self._biased, self._condition, self._faded = 0, 0, 1.0, 1.0
         self._path, self._length, self._margin = 0.0, 0.0, 0.0
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -97,7 +97,11 @@ class Limits:
         precise = k * v
         self._condition = max(self._condition, worst, math.sqrt(1 + precise.max(initial=0.0)))
         self._sizes = np.maximum(self._sizes, sizes)
-        self._updates, self._faint = self._updates + len(k), self._faint + int((precise < _FAINT).sum())
+        first = np.unique(updates.x, axis=0, return_index=True)[1]
+        self._updates, self._biased = (
+            self._updates + len(k),
+            self._biased + len(k) - int((precise[first] >= _FAINT).sum()),
+        )
         faded = np.exp(np.minimum(_latest(np.log1p(precise)) / 2, math.log(_MOST_FADED)))
         self._faded = max(self._faded, faded.max(initial=0.0))
         # What the products of the scores round to, also while they are updated with their block, and the steps, in
@@ -117,7 +121,7 @@ class Limits:
         """Raise an error if there is more than rounding; return the larger error, in units of its bound."""
         told = f"{told}, {self._updates} updates, condition {self._condition:.0e}: {errors}"
         of_a_row = self._condition + self._faded + self._margin
-        terms = len(self._sizes) * of_a_row + self._updates + self._faint * self._condition
+        terms = len(self._sizes) * of_a_row + self._updates + self._biased * self._condition
         of_sigma = ALLOWED * _ROUNDING * terms
         assert errors.sigma < of_sigma, f"Sigma of {told}"
         self._length = max(self._length, errors.length)

@@ -137,9 +137,11 @@ def _case(random: Random) -> int:
     with row_by_row():
         while rows > 0:
             count = min(rows, random.choice([1, 20, random.randint(1, 1000)]))
-            rows -= count
             x, numbers = draw_hard_rows(random, count, features), _draw_numbers(random, count, classes)
-            weights = draw_mild_weights(random, count)
+            if learner.model is None and not named:
+                # The first batch decides about the order of the features in U, by values that are not 0.
+                x, numbers, count = np.ones((1, features)), numbers[:1], 1
+            rows, weights = rows - count, draw_mild_weights(random, count)
             given: Any = x if random.random() < 0.7 else sparse.csr_array(x)
             if named:
                 examples = [{int(i): float(row[i]) for i in np.flatnonzero(row)} for row in x]
@@ -150,6 +152,9 @@ def _case(random: Random) -> int:
                 given = NamedRows(named_rows, [*range(features)])
             else:
                 learner.learn(given, np.where(numbers == 1, 1, -1) if classes == 2 else numbers, weights=weights)
+            if classes > 2 and not named:
+                # Classes see no zeros, which changes the order of some sums.
+                given = sparse.csr_array(x)
             for member, gaussian in zip(twins, getattr(learner.model, "gaussians", [learner.model]), strict=True):
                 for twin in member:
                     twin.learn(x, given, numbers, weights)

@@ -183,6 +183,6 @@ TRIAL = Trial(
     "are also the exact sums over their updates",
     unit="updates",
     case=_case,
-    quick=10,
+    quick=4,
     long=2000,
 )

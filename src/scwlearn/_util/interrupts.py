@@ -44,26 +44,31 @@ class interrupts_held:
         self._is_outermost = False
         if _state.holder is not None or current_thread() is not main_thread():
             return
-        for number in _SIGNALS:
-            handler = _signal.getsignal(number)
-            if callable(handler) and handler is not _receive:
-                _state.handlers[number] = handler
-                try:
+        try:
+            for number in _SIGNALS:
+                handler = _signal.getsignal(number)
+                if callable(handler) and handler is not _receive:
+                    _state.handlers[number] = handler
                     _signal.signal(number, _receive)
-                except ValueError:  # in a subinterpreter, which no signal interrupts
-                    return
-        _state.is_open = False
-        self._is_outermost, _state.holder = True, get_ident()
+            _state.is_open = False
+            self._is_outermost, _state.holder = True, get_ident()
+        except ValueError:
+            # In a subinterpreter, which no signal interrupts.
+            return
+        except BaseException:
+            _restore_handlers()
+            raise
 
     def __exit__(self, *_: object) -> None:
         if not self._is_outermost:
             return
-        # From here on, `_receive` passes signals on: restoring the handlers may be interrupted.
-        _state.holder = None
-        for number in _SIGNALS:
-            if _signal.getsignal(number) is _receive:
-                _signal.signal(number, _state.handlers[number])
-        _deliver()
+        try:
+            # From here on, `_receive` passes signals on, which may interrupt this method.
+            _state.holder = None
+            _restore_handlers()
+        finally:
+            _restore_handlers()
+            _deliver()
 
 
 class interruptible:
@@ -90,6 +95,12 @@ def check_interrupts() -> None:
 
 def _holds() -> bool:
     return _state.holder == get_ident()
+
+
+def _restore_handlers() -> None:
+    for number in _SIGNALS:
+        if _signal.getsignal(number) is _receive:
+            _signal.signal(number, _state.handlers[number])
 
 
 def _receive(number: int, frame: Any) -> None:

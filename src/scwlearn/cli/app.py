@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 PACKAGES = ("numpy", "scipy", "scikit-learn", "click", "rich", "pyarrow", "matplotlib")
 
 
+class _ReaderGone(Exception):
+    """The reader of the output has closed its pipe."""
+
+
 _COMMANDS = Path(__file__).parent / "commands"
 
 
@@ -69,6 +73,13 @@ class LazyGroup(click.Group):
             hint = f"did you mean {' or '.join(near)}?" if near else f"the commands are {', '.join(command_names())}"
             ctx.fail(f"no command {name!r}; {hint}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; raise _ReaderGone after a BrokenPipeError, for which Click would exit with 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderGone from None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete names of commands, with their help, and options."""
@@ -134,7 +145,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         return _fail(*ending())
-    except BrokenPipeError:
+    except (BrokenPipeError, _ReaderGone):
         # A reader such as head has closed the pipe: no message, and the exit code of a program that SIGPIPE ends.
         _discard_output()
         return 141

@@ -148,6 +148,8 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) 
         if given["save_every"] is not None and run is not None and run.has_begun:
             run.on_save()
             terminal.note(f"stopped after {plural(run.classifier.counts.seen, 'example')}; saved {path}")
+        elif given["save_every"] is not None:
+            terminal.note("stopped before the first example; the model was not saved")
         elif path is not None:
             terminal.note("the model was not saved; --save-every N saves it on the way and at Ctrl-C or SIGTERM")
         raise

@@ -182,8 +182,8 @@ def _outputs(random: Random, place: Path) -> int:
     _whole(command(random, place, ["train", "data", "-m", "one", *_COVARIANCE, "-q"]))
     words, output = random.choice(
         [
-            (["convert", "data", suffixed], suffixed)
-            for suffixed in (
+            (["convert", "data", "-o", name], name)
+            for name in (
                 "out.vw",
                 "out.csv",
                 "out.jsonl.gz",

@@ -1,4 +1,4 @@
-"""scwlearn train when it is interrupted: Ctrl-C, closed pipes, kills and full disks."""
+"""scwlearn train when it is interrupted: Ctrl-C, SIGTERM, closed pipes and full disks."""
 
 import os
 import resource
@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 
-import killed_while_saving
 import pytest
 
 from run_examples import libsvm_text
@@ -29,7 +28,8 @@ def wait_for(path, seconds=60):
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_ctrl_c_saves_the_model_once(tmp_path, again):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_save_the_model_once(tmp_path, number, code, again):
     model = tmp_path / "a.model"
     process = start("-", "-f", "libsvm", "-m", str(model), "--save-every", "100", "--covariance", "diagonal")
     process.stdin.write(libsvm_text(250).encode())
@@ -37,11 +37,11 @@ def test_ctrl_c_saves_the_model_once(tmp_path, again):
     process.stdin.write((libsvm_text(1000) * 300).encode())
     process.stdin.flush()
     wait_for(model)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     while again and process.poll() is None:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert b"stopped after" in err
     assert b"Traceback" not in err
     assert TrainedModel.read(model).classifier.counts.seen >= 100
@@ -112,9 +112,3 @@ def test_a_full_disk_keeps_the_old_model(tmp_path):
     assert err.decode() == f"scwlearn: error: {model}: File too large\n"
     assert model.read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["a.model", "data.libsvm"]
-
-
-def test_a_kill_leaves_a_model_that_loads(tmp_path):
-    found = killed_while_saving.kill_often(times=6, directory=tmp_path, seed=1)
-    assert (found.kills, found.in_time) == (6, 6)
-    assert found.broken == []

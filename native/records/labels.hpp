@@ -47,6 +47,8 @@ public:
     const char* add_word(std::string_view word) {
         if (kind_ == LabelKind::numbers) return "label numbers";
         if (utf8_count(word) > kLongestLabel) return "label length";
+        // NumPy would remove it.
+        if (word.ends_with('\0')) return "label nul";
         kind_ = LabelKind::words;
         push(Type::word, kNaN, static_cast<std::int32_t>(words_.number(word, 0, arena_)));
         return nullptr;

@@ -31,14 +31,22 @@ def _kind_of(value: object) -> str:
 
 
 def label_kind(labels: Any, *, name: str = "y") -> str:
-    """Return the kind of the labels (number, bool, str ...); raise a TypeError if they are of several kinds."""
+    """Return the kind of the labels (number, bool, str ...).
+
+    Raise a TypeError if they are of several kinds, and a ValueError if one ends with NUL.
+    """
     dtype = getattr(labels, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in _KINDS:
         return _KINDS[dtype.kind]
-    # Lists are inspected before NumPy turns [1, "a"] into two strings.
+    # Lists are inspected before NumPy turns [1, "a"] into two strings, and "a\0" into "a".
     seen: dict[str, object] = {}
     for value in np.asarray(labels, dtype=object).ravel():
-        seen.setdefault(_kind_of(value), value)
+        kind = _kind_of(value)
+        seen.setdefault(kind, value)
+        if kind == "str" and value[-1:] == "\0":
+            raise ValueError(
+                f"{name} has the label {value!r}, but a label must not end with NUL: NumPy would remove it"
+            )
     if len(seen) > 1:
         mixed = ", ".join(f"{value!r} ({kind})" for kind, value in seen.items())
         raise TypeError(f"{name} has labels of mixed types: {mixed}; use labels of one type")
@@ -61,7 +69,7 @@ def as_labels(y: Any) -> NDArray[Any]:
         raise TypeError(f"labels must be strings, numbers or bools, got {'complex' if kind == 'number' else kind}")
     if labels.ndim != 1:
         raise ValueError(f"y must have one label per example, got shape {labels.shape}")
-    if labels.dtype.kind == "O" and kind == "str":
+    if labels.dtype.kind != "U" and kind == "str":
         labels = labels.astype(str)
     if isinstance(given, list) and labels.dtype.kind == "f" and labels.tolist() != given:
         # Large integers would be rounded.

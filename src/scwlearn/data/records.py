@@ -28,6 +28,7 @@ _PROBLEMS = {
     "label numbers": f"a label must be a number, as the first ones are: {ALLOWED_NUMBER}",
     "label words": "a label must be a string, as the first ones are",
     "label length": f"a label must have at most {LONGEST_LABEL} characters",
+    "label nul": "a label must not end with a NUL character",
     "label missing": "a record needs a label",
     "weight": f"a weight must be {ALLOWED_WEIGHT}",
 }

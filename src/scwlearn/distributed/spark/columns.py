@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, DecimalType, NumericType, StringType
 from scipy.sparse import csr_array
 
+from scwlearn.data.labels import as_labels
 from scwlearn.data.tables.arrow import table_rows
 from scwlearn.files import SavedModel
 
@@ -106,7 +107,7 @@ def records(array: Any) -> Any:
 def labels(array: Any) -> NDArray[Any]:
     """Return a column of labels."""
     values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
-    return values.astype(str) if values.dtype == object else values
+    return as_labels(values) if values.dtype == object else values
 
 
 def matrix(array: Any) -> Any:

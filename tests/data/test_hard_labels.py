@@ -1,0 +1,87 @@
+"""Labels come back as they are, or are refused: NumPy would remove a NUL at the end of a string."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+import scwlearn
+from scwlearn import SCW1, StreamClassifier
+from scwlearn.data.labels import as_labels
+from scwlearn.data.reading import read_batches
+from table_text import exactly
+
+NUL = "y has the label 'a\\x00', but a label must not end with NUL: NumPy would remove it"
+X = [[1.0], [-1.0]]
+HARD = ["", " a", "a ", "\0a", "a\0b", "01", "1", "\ufeffa", "a\u2028", "\n", "é", "e\u0301", "\ud800", "x" * 300]
+
+
+def objects(*values):
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+@pytest.mark.parametrize("labels", [["a\0", "b"], objects("b", "a\0"), ("b", "a\0")])
+def test_a_label_with_nul_at_its_end_is_refused_everywhere(labels):
+    stream = StreamClassifier("scw1")
+    for refused in (
+        lambda: SCW1().fit(X, labels),
+        lambda: SCW1().partial_fit(X, labels),
+        lambda: as_labels(labels),
+        lambda: stream.learn_many([{"x": 1.0}, {"x": -1.0}], labels),
+    ):
+        with pytest.raises(ValueError, match=exactly(NUL)):
+            refused()
+    assert stream.counts.seen == 0
+    with pytest.raises(ValueError, match=exactly(NUL)):
+        stream.learn_one({"x": 1.0}, "a\0")
+    with pytest.raises(ValueError, match="must not end with NUL"):
+        SCW1().partial_fit(X, ["b", "c"], classes=labels)
+    with pytest.raises(ValueError, match="must not end with NUL"):
+        StreamClassifier("scw1", classes=labels)
+
+
+@pytest.mark.parametrize("labels", [[b"a", b"b"], np.array([b"a", b"b"]), objects(b"a", b"b")])
+def test_labels_that_are_bytes_are_refused(labels):
+    with pytest.raises(TypeError, match="got bytes"):
+        as_labels(labels)
+
+
+@pytest.mark.parametrize("make", [list, lambda labels: objects(*labels), np.array])
+def test_all_other_labels_come_back_from_models_and_their_files(make, tmp_path):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(200, 4)), rng.permutation(np.arange(200) % len(HARD)).tolist()
+    labels = make([HARD[i] for i in y])
+    model = SCW1().fit(x, labels)
+    assert model.classes_.tolist() == sorted(HARD)
+    assert {*model.predict(x).tolist()} <= {*HARD}
+    model.save(tmp_path / "hard.model")
+    assert scwlearn.load(tmp_path / "hard.model").classes_.tolist() == sorted(HARD)
+    stream = StreamClassifier("scw1")
+    stream.learn_many([{"x": float(row[0])} for row in x], labels)
+    assert stream.predict_proba_one({"x": 1.0}).keys() == {*HARD}
+    stream.save(tmp_path / "stream.model")
+    again = scwlearn.load(tmp_path / "stream.model")
+    assert again.predict_proba_one({"x": 1.0}) == stream.predict_proba_one({"x": 1.0})
+
+
+@pytest.mark.parametrize("format", ["jsonl", "json", "parquet", "arrow"])
+def test_a_reader_refuses_a_label_with_nul_at_its_end(format):
+    file = io.BytesIO()
+    if format == "jsonl":
+        file.write(b'{"label": "b", "x": 1}\n{"label": "a\\u0000", "x": 1}\n')
+    elif format == "json":
+        file.write(json.dumps([{"label": "b"}, {"label": "a\0"}]).encode())
+    else:
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import feather, parquet
+
+        table = pa.table({"label": ["b", "a\0"], "x": [1.0, 2.0]})
+        (parquet.write_table if format == "parquet" else feather.write_feather)(table, file)
+    file.seek(0)
+    with pytest.raises(
+        ValueError, match=r"2, column 'label': a label must not end with a NUL character; found 'a\\x00'"
+    ):
+        [*read_batches([file])[1]]

@@ -122,11 +122,13 @@ class Features:
         for name, kind in self.kinds.items():
             if not isinstance(name, str):
                 raise TypeError(f"the keys of kinds must be strings, got {name!r}")
+            _check_unicode("the keys of kinds", name)
             check_choice(f"the kind of {name!r}", kind, KINDS)
         check_choice("others", self.others, KINDS)
         check_choice("decimal", self.decimal, (".", ","))
         if not isinstance(self.separator, str) or not self.separator:
             raise ValueError(f"separator must be a string that is not empty, got {self.separator!r}")
+        _check_unicode("separator", self.separator)
         self._set("kinds", dict(self.kinds))
         self._set("ngram", check_int("ngram", self.ngram, minimum=0, maximum=_MAX_NGRAM))
         self._set("skips", check_int("skips", self.skips, minimum=0, maximum=_MAX_SKIPS))
@@ -281,6 +283,20 @@ def feature_error(fault: str, key: str, found: str, *, skippable: bool = True) -
     return DataError(problem, found=shown(found) if found else None, column=key or None, hint=hint)
 
 
+def is_unicode(text: str) -> bool:
+    """Return whether a text is valid Unicode, without half of a character (a lone surrogate)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_unicode(what: str, text: str) -> None:
+    if not is_unicode(text):
+        raise ValueError(f"{what} must be valid Unicode, got {text!r}")
+
+
 def _as_list(name: str, value: Any) -> Sequence[Any]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(f"{name} must be a list, got {value!r}")
@@ -305,6 +321,7 @@ def _checked_missing(value: Any) -> str | tuple[str, ...]:
     for mark in marks:
         if not isinstance(mark, str):
             raise TypeError(f"missing must hold strings, got {mark!r}")
+        _check_unicode("the strings of missing", mark)
     return marks
 
 
@@ -331,6 +348,8 @@ def _checked_groups(value: Any) -> tuple[str, ...]:
     groups = tuple(value.split(":")) if isinstance(value, str) else tuple(_as_list("an interaction", value))
     if len(groups) < 2 or not all(isinstance(group, str) and group for group in groups):
         raise ValueError(f"an interaction names two columns or more, as in 'sender:subject', got {value!r}")
+    for group in groups:
+        _check_unicode("the columns of an interaction", group)
     if len(groups) > _MAX_PLACES:
         problem = f"an interaction multiplies at most {_MAX_PLACES} features, got {len(groups)}"
         raise ValueError(f"{problem}: {shown(':'.join(groups))}")

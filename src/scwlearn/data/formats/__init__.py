@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from scwlearn.data.writer import Writer, WriterOptions
 
 _COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
-# Control characters that text does not have: all but tab, newline, vertical tab, form feed, return and escape.
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+# A cell in quotes at the start of a line, and the character behind it, unless a tab separates the label of VW text.
+_QUOTED_CELL = re.compile(rb'"(?>[^"]|"")*+"([,;]|\t(?![^"\t]*\|)|$)')
 #: A number. Nothing backtracks: matching a line of thousands of numbers would take forever.
 NUMBER = rb"[+-]?+(?>\d++\.?+\d*+|\.\d++)(?>[eE][+-]?+\d++)?+"
 
@@ -81,12 +81,21 @@ def format_of_path(path: str) -> str | None:
     return next((name for name, found in _all_formats().items() if stem.endswith(found.suffixes)), None)
 
 
+def starts_binary(text: bytes) -> bool:
+    """Return whether data that starts so would be taken for a binary format."""
+    return _binary_format(text) is not None
+
+
+def after_quoted_cell(line: bytes) -> bytes | None:
+    """Return the delimiter behind the quoted cell that a line starts with, or nothing at its end; None without one."""
+    found = _QUOTED_CELL.match(line)
+    return None if found is None else found[1]
+
+
 def is_enough(head: bytes) -> bool:
     """Return whether more bytes would not help `detect_format`: there is a telling line, or the data is binary."""
     whole_lines, _, _ = head.rpartition(b"\n")
-    return (
-        _is_telling(_first_line(whole_lines) or b"#") or _binary_format(head) is not None or bool(_BINARY.search(head))
-    )
+    return _is_telling(_first_line(whole_lines) or b"#") or _binary_format(head) is not None or b"\0" in head
 
 
 def detect_format(head: bytes, name: str) -> str:
@@ -125,7 +134,7 @@ def detect_format(head: bytes, name: str) -> str:
     formats = _all_formats()
     confidence = {each: found.confidence(line) for each, found in formats.items()}
     if _is_bar_table(head):
-        confidence["csv"] = max(confidence.values()) + 1
+        confidence["csv"] = max(confidence["csv"], confidence["vw"] + 1)
     best = max(confidence, key=confidence.__getitem__)
     found = best if confidence[best] else format_of_path(name)
     if found is None:
@@ -138,12 +147,12 @@ def detect_format(head: bytes, name: str) -> str:
 def _is_bar_table(head: bytes) -> bool:
     """Return whether bars separate the cells of a table, rather than the namespaces of VW text.
 
-    In VW text a blank precedes the first bar, or a tag that follows a label, which is a number as a rule. A header
-    without blanks is no VW line; else all lines must have the same number of bars.
+    In VW text a blank precedes the first bar, or a tag that starts with ' or follows a label, which is a number as a
+    rule. A header without blanks is no VW line; else all lines must have the same number of bars.
     """
     lines = [line.strip() for line in head.split(b"\n")[:-1] if line.strip()]
     start, bar, _ = (lines or [b""])[0].partition(b"|")
-    if not bar or not start or start.endswith((b" ", b"\t")) or re.match(NUMBER + rb"[ \t]", start):
+    if not bar or not start or re.search(rb"[ \t]$|(?:^|[ \t])'\S*$", start) or re.match(NUMBER + rb"[ \t]", start):
         return False
     return not re.search(rb"[ \t]", lines[0]) or (len(lines) > 1 and len({line.count(b"|") for line in lines}) == 1)
 
@@ -164,8 +173,8 @@ def _is_telling(line: bytes) -> bool:
 
 def _check_text(head: bytes, name: str) -> None:
     """Raise a DataError if the data is not text in UTF-8."""
-    found = _BINARY.search(head)
-    place = None if found is None else found.start()
+    # Other control characters may be part of names and strings.
+    place = head.index(b"\0") if b"\0" in head else None
     try:
         head.decode()
     except UnicodeDecodeError as error:

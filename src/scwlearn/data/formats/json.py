@@ -7,6 +7,7 @@ import re
 from scwlearn.data.formats import Format
 from scwlearn.data.tables import table_class
 
+_RECORDS = re.compile(rb'\[\s*(?:\{\s*(?:["}]|$)|\]?\s*$)')
 # A list of numbers may be the first line of a table.
 _START = re.compile(rb"\[\s*(?:[\[{\]]|$)")
 
@@ -14,6 +15,6 @@ FORMAT = Format(
     suffixes=(".json",),
     reader=table_class("json_text", "JsonArrayReader"),
     writer=table_class("json_text", "JsonArrayWriter"),
-    confidence=lambda line: 50 if _START.match(line) else 0,
+    confidence=lambda line: 50 if _RECORDS.match(line) else 35 if _START.match(line) else 0,
     sign="[{",
 )

@@ -184,16 +184,22 @@ def _has_a_line(head: bytes) -> bool:
 def find_delimiter(head: bytes, preferred: str | None = None) -> str:
     """Return what separates the cells of a table, given its beginning.
 
-    It is the first delimiter that splits all of the first records into the same number of cells, more than one; else
-    the one that splits the first record most. The preferred one only has to split the first record.
+    It splits all of the first records into the same number of cells, more than one. Of several, it is the first that
+    leaves the fewest quotes within cells: a wrong one splits quoted cells. If there is none, it is the one that splits
+    the first record most. The preferred one only has to split the first record.
     """
     text = np.frombuffer(head + b"\n", dtype=np.uint8)
     cells: dict[str, list[int]] = {}
+    quotes: dict[str, int] = {}
     for delimiter in dict.fromkeys([preferred or ",", *_DELIMITERS]):
         # The last record may be cut.
         end = last_csv_end(text[:-1], delimiter) or len(text)
-        cells[delimiter] = [len(record) for record in split_csv(text[:end], delimiter, _SNIFFED_RECORDS)[0]] or [1]
+        records = split_csv(text[:end], delimiter, _SNIFFED_RECORDS)[0]
+        cells[delimiter] = [*map(len, records)] or [1]
+        quotes[delimiter] = sum('"' in cell for record in records for cell in record)
     if preferred is not None and cells[preferred][0] > 1:
         return preferred
     same = [delimiter for delimiter in _DELIMITERS if cells[delimiter][0] > 1 and len({*cells[delimiter]}) == 1]
-    return same[0] if same else max(cells, key=lambda delimiter: cells[delimiter][0])
+    if same:
+        return min(same, key=quotes.__getitem__)
+    return max(cells, key=lambda delimiter: cells[delimiter][0])

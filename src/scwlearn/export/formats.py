@@ -10,6 +10,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
@@ -24,7 +25,7 @@ from scwlearn._util.checks import check_choice
 from scwlearn._util.json_fields import to_json
 from scwlearn.export.weights import MAX_COLUMNS, Weights, to_model, with_intercept
 from scwlearn.files import safetensors
-from scwlearn.files.json_reader import parse_json
+from scwlearn.files.json_reader import dump_json, parse_json
 from scwlearn.learning.explain import INTERCEPT
 from scwlearn.rules import Rule
 from scwlearn.runs.trained_model import TrainedModel
@@ -33,6 +34,7 @@ from scwlearn.runs.trained_model import TrainedModel
 EXPORT_FORMATS = ("json", "csv", "safetensors", "onnx")
 
 _FORMAT, _VERSION = "scwlearn weights", 1
+_NEEDS_QUOTES = re.compile(r'[",\r\n]')
 _COLUMNS = ("class", "feature", "weight", "deviation")
 # A table may have this many cells, and more for each weight, so that small files take little memory.
 _FEW_CELLS, _MOST_CELLS_PER_WEIGHT = 2**22, 1000
@@ -127,9 +129,7 @@ def _encode_safetensors(weights: Weights) -> Iterator[bytes | memoryview]:
     """Yield a safetensors file with arrays of doubles, and all other fields as JSON in the metadata."""
     fields = {name: value for name, value in vars(weights).items() if value is not None}
     arrays = {name: np.asarray(value, "<f8") for name, value in fields.items() if isinstance(value, np.ndarray)}
-    metadata = {
-        name: json.dumps(to_json(value, defaults=False)) for name, value in fields.items() if name not in arrays
-    }
+    metadata = {name: dump_json(to_json(value, defaults=False)) for name, value in fields.items() if name not in arrays}
     return safetensors.encode({"format": _FORMAT, "version": str(_VERSION), **metadata}, arrays)
 
 
@@ -159,6 +159,7 @@ def _encode_csv(weights: Weights, first: int) -> Iterator[bytes]:
     names = weights.features
     if names is None:
         names = [str(number) for number in range(first, first + weights.coef.shape[1])]
+    _check_csv_labels(weights.classes)
     if INTERCEPT in names:
         raise ValueError(f"a feature is named {INTERCEPT!r}, which CSV uses for the intercept; use json or safetensors")
     names = names if weights.intercept is None else [*names, INTERCEPT]
@@ -172,10 +173,25 @@ def _encode_csv(weights: Weights, first: int) -> Iterator[bytes]:
         yield _csv_lines([label, *line, *against] for line in lines)
 
 
+def _check_csv_labels(labels: list[Any]) -> None:
+    """Raise a ValueError if labels are read as others, because cells have no types."""
+    texts = [*map(str, labels)]
+    if isinstance(labels[0], bool) or "" in texts or [*map(str, _parse_labels(texts))] != texts:
+        raise ValueError(
+            f"CSV has no types, so that the labels {labels!r:.60} would be read as others: numbers must be written in "
+            "their shortest form, and no label may be empty or a bool; use json or safetensors"
+        )
+
+
 def _csv_lines(lines: Iterable[Iterable[Any]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    return text.getvalue().encode("utf-8", "surrogatepass")
+    # The csv module does not quote a return, at which readers end the line.
+    text = "".join(",".join(map(_csv_cell, line)) + "\n" for line in lines)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _csv_cell(value: Any) -> str:
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
 def _decode_csv(content: bytes, *, named: bool | None, first: int) -> Weights:
@@ -184,7 +200,7 @@ def _decode_csv(content: bytes, *, named: bool | None, first: int) -> Weights:
     Features are numbered if all their names are integers, unless `named`. Labels are numbers if all of them can be.
     """
     try:
-        reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig", "surrogatepass"), newline=""), strict=True)
         missing = [name for name in _COLUMNS[:3] if name not in (reader.fieldnames or [])]
         if missing:
             raise ValueError(f"missing column {missing[0]!r}; weights have the columns {', '.join(_COLUMNS)}")
@@ -265,6 +281,8 @@ def _columns(names: list[str], *, named: bool | None, first: int) -> tuple[dict[
     if words:
         raise ValueError(f"numbered features must be integers, got {words[0]!r}")
     columns = {name: int(name) - first for name in names}
+    if len({*columns.values()}) < len(columns):
+        raise ValueError("two numbered features have the same number, such as 1 and 01; name the features instead")
     if columns and not 0 <= min(columns.values()) <= max(columns.values()) < MAX_COLUMNS:
         raise ValueError(f"numbered features must be from {first} to {MAX_COLUMNS}")
     return columns, None

@@ -29,17 +29,18 @@ REFUSED = [
         [made([{"a b": 1.0}], [1])],
         "vw",
         {},
-        "source: names in VW text have no space, colon or bar; jsonl allows any name; found 'a b'",
+        "source, line 1: names in VW text have no space, colon, bar or control character; jsonl allows any name; found "
+        "'a b'",
     ),
     *(
         (
             [made([X], [label])],
             "vw",
             {},
-            "source, line 1: a label in VW text must be a number, or a word without space, colon, comma and "
-            f"bar; found {label!r}",
+            "source, line 1: a label in VW text must be a number, or a word without space, colon, comma, bar and "
+            f"control character; found {label!r}",
         )
-        for label in ("a b", "1.5", "-INF", "a,b", "'t", "")
+        for label in ("a b", "1.5", "-INF", "a,b", "'t")
     ),
     (
         [made([X], [0], weights=[2], labelled=[False])],
@@ -51,7 +52,7 @@ REFUSED = [
         [made([X], [1], tags=["a|b"])],
         "vw",
         {},
-        "source, line 1: a tag must not have a space, colon or bar; found 'a|b'",
+        "source, line 1: a tag must not have a space, colon, bar or control character; found 'a|b'",
     ),
     (
         [made([{"a": 1.0}], [1])],
@@ -136,22 +137,22 @@ REFUSED = [
             "csv",
             {"columns": {"t": "text"}},
             "source, line 1: in the column 't', words must be at most 100 letters, digits and _, in lower case; jsonl, "
-            f"parquet and arrow allow any string; found {[word]!r}",
+            f"json, parquet and arrow allow any string; found {found}",
         )
-        for word in ("New York", "a" * 101, "\ud800")
+        for word, found in (("New York", "['New York']"), ("a" * 101, f"['{'a' * 38}..."))
     ),
     (
         [made([{"c=": 1.0}], [1])],
         "csv",
         {"columns": {"c": "categorical"}},
-        "source, line 1: in the column 'c', a string must not be empty or contain NUL; jsonl, parquet and arrow allow "
-        "any string; found ''",
+        "source, line 1: a string in the column 'c' must not be empty, which means that it is missing, and must be "
+        "valid Unicode; bools are in lower case; found nothing",
     ),
     (
-        [made([X], [1]), made([X], None)],
+        [made([X], None), made([X], [1])],
         "csv",
         {},
-        "source, line 1: these examples have no labels, but the first ones had them; a table has one header",
+        "source, line 1: these examples have labels, but the first ones had none; a table has one header",
     ),
     (
         [made([{str(i): 1.0 for i in range(10_001)}], [1])],
@@ -177,7 +178,13 @@ def test_a_format_rejects_what_it_cannot_hold(given, format, options, message):
 
 def test_labels_that_change_their_kind_are_rejected():
     given = [made([X], [1]), made([X], ["a"])]
-    with pytest.raises(ValueError, match="source, line 1: all labels must have the type int64"):
+    for format in ("vw", "csv", "tsv", "jsonl", "json", "parquet", "arrow"):
+        message = "source, line 1: all labels must be numbers, as the first ones are; found 'a'"
+        with pytest.raises(ValueError, match=exactly(message)):
+            write_batches(given, io.BytesIO(), format)
+    given = [made([X], [1]), made([X], [0.5])]
+    message = "source, line 1: all labels must have the type int64, as the first ones have; found the type double"
+    with pytest.raises(ValueError, match=exactly(message)):
         write_batches(given, io.BytesIO(), "parquet")
 
 

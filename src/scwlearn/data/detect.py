@@ -136,9 +136,14 @@ def is_missing(value: Any, features: Features) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
+def is_number_text(text: str) -> bool:
+    """Return whether a text is a number with a decimal point."""
+    return _NUMBER.fullmatch(text) is not None
+
+
 def _kind_of_labels(values: Sequence[Any], *, untyped: bool) -> str:
     texts = [value for value in values if isinstance(value, str)]
-    if not texts or (untyped and all(_NUMBER.fullmatch(text.strip()) for text in texts)):
+    if not texts or (untyped and all(is_number_text(text.strip()) for text in texts)):
         return "numeric"
     return "categorical"
 

@@ -24,8 +24,8 @@ from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import Schema
 
-# Size of the first chunk if it shows the schema.
-_SAMPLE_BYTES = 2**19
+#: Size of the first chunk if it shows the schema.
+SAMPLE_BYTES = 2**19
 # How long to wait for threads that block in a read (seconds). They are daemons and end when the read does.
 _JOIN_TIMEOUT = 1.0
 
@@ -167,7 +167,7 @@ class Reader(ABC):
         stream, options = self.stream, self.options
         chunk_bytes = options.chunk_bytes or self.chunk_bytes
         # What shows the schema is parsed before threads can help.
-        buffer = _new_buffer(chunk_bytes if self.is_resolved else min(chunk_bytes, _SAMPLE_BYTES))
+        buffer = _new_buffer(chunk_bytes if self.is_resolved else min(chunk_bytes, SAMPLE_BYTES))
         in_use: deque[mmap] = deque()
         used = 0
         while True:

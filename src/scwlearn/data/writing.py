@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from scwlearn._util.checks import check_bool, check_choice
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.features import Features, date_features
+from scwlearn.data.features import Features, date_features, is_unicode
 from scwlearn.data.formats import format_names, get_format
-from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.output import Target, open_output
 from scwlearn.data.writer import WriterOptions
 
@@ -81,6 +81,12 @@ def write_batches(
     if names is not None and not chosen.numbered:
         raise ValueError(f"names applies to libsvm, which has no names; {format} has them")
     check_bool("zero_based", zero_based)
+    if "label" in chosen.options:
+        if label == weight:
+            raise DataError("the label and the weight must have different names", found=shown(label))
+        for name in (label, weight):
+            if not is_unicode(name):
+                raise DataError("the names of the label and the weight must be valid Unicode", found=shown(name))
     if columns is not None:
         # A schema lists the label among its columns.
         columns = _written_columns({name: kind for name, kind in columns.items() if name not in (label, weight)})
@@ -105,8 +111,9 @@ def write_batches(
         if not count:
             raise DataError("no examples to write")
         writer.finish()
-    if names is not None:
-        write_names(getattr(writer, "names", {}), names)
+        if names is not None:
+            # Before the data is complete, which would be of no use without them.
+            write_names(getattr(writer, "names", {}), names)
     return count
 
 
@@ -146,8 +153,9 @@ def write_names(names: Iterable[str], path: str | os.PathLike[str]) -> None:
     """Write names to a file, one per line."""
     lines = []
     for name in names:
-        if "\n" in name or "\r" in name:
-            raise DataError("names are written one per line, but one contains a line break", found=repr(name))
+        if "\n" in name or "\r" in name or not is_unicode(name):
+            problem = "names are written one per line, so they must be valid Unicode without line breaks"
+            raise DataError(problem, found=shown(name))
         lines.append(name + "\n")
     with open_output(path) as file:
         file.write("".join(lines).encode())

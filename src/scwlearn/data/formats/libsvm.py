@@ -16,7 +16,7 @@ from scwlearn._util.checks import check_bool, check_int
 from scwlearn.data.batch import Batch
 from scwlearn.data.features import ALLOWED_NUMBER
 from scwlearn.data.formats import NUMBER, Format
-from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Source, Stream, check_source, open_source
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import LineReader, Parsed
@@ -197,16 +197,18 @@ class _Writer(Writer):
         #: The numbered names and their numbers; None if names must be numbers.
         self.names: dict[str, int] | None = {} if options.number_names else None
 
-    def write(self, batch: Batch) -> None:
+    def write_batch(self, batch: Batch) -> None:
         """Write the examples of a batch."""
         others = "vw, csv, tsv, jsonl, parquet and arrow"
         if batch.weights is not None and (batch.weights != 1).any():
             row = int(np.flatnonzero(batch.weights != 1)[0])
             problem = f"LIBSVM text has no weights; {others} have"
             raise error_at(batch, row, problem, batch.weights[row])
-        labels = [*map(value_text, label_values(batch))]
-        if batch.labels is not None and batch.labels.dtype.kind == "U":
-            raise error_at(batch, 0, f"labels in LIBSVM text must be numbers; {others} allow strings", repr(labels[0]))
+        own = label_values(batch)
+        if (word := next((label for label in own if isinstance(label, str)), None)) is not None:
+            problem = f"labels in LIBSVM text must be numbers; {others} allow strings"
+            raise error_at(batch, own.index(word), problem, shown(word))
+        labels = [*map(value_text, own)]
         if None in labels:
             raise error_at(batch, labels.index(None), "every line of LIBSVM text needs a label", "none")
         values, indices, offsets = self._cells(batch)
@@ -236,7 +238,7 @@ class _Writer(Writer):
             return self.names.setdefault(name, len(self.names)) + self._first
         if not _INDEX.fullmatch(name) or not self._first <= int(name) < 2**63:
             hint = "use {names} to number the features and write their names to a file"
-            raise DataError("features in LIBSVM text are numbered", found=repr(name), source=batch.source, hint=hint)
+            raise DataError("features in LIBSVM text are numbered", found=shown(name), source=batch.source, hint=hint)
         return int(name)
 
 

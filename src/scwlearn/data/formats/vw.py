@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Generator
 from typing import Any
@@ -11,21 +12,21 @@ import numpy as np
 from scwlearn._native import LONGEST_KEY, LONGEST_LABEL, parse_vw, vw_labels_are_words
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.features import ALLOWED_NUMBER
-from scwlearn.data.formats import Format
-from scwlearn.data.io.errors import DataError
+from scwlearn.data.formats import Format, starts_binary
+from scwlearn.data.io.errors import shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import LineReader, Parsed, TooLong
 from scwlearn.data.records import with_words
 from scwlearn.data.schema import Schema
 from scwlearn.data.weights import ALLOWED_WEIGHT
-from scwlearn.data.writer import Writer, error_at, label_values, value_text, with_names
+from scwlearn.data.writer import Writer, check_names, error_at, label_values, value_text, with_names
 
-# Label, weight and tag before the first bar. A comma in the first word is that of a table, unless it lists costs, as in
-# 1:2,2:3.
-_LINE_START = re.compile(rb"[^\s|,]*\||(?:[^\s|,]+[ \t]+){1,3}[^\s|]*\||\d+:[^\s|]*[ \t]+\|")
-# Characters that end a name in VW text.
-_NOT_IN_NAMES = re.compile(r"[ |:\x00-\x1f\x7f]")
+# Label, weight and tag before the first bar. A comma in the first word is that of a table, unless it is a tag or lists
+# costs, as in 1:2,2:3.
+_LINE_START = re.compile(rb"[^\s|,]*\||'[^\s|]*\||(?:[^\s|,]+[ \t]+){1,3}[^\s|]*\||\d+:[^\s|]*[ \t]+\|")
+# Characters that end a name in VW text, or cannot be in it.
+_NOT_IN_NAMES = re.compile(r"[ |:\x00-\x1f\x7f\ud800-\udfff]")
 # Labels that would not be read as words.
 _NOT_A_WORD = re.compile(
     r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf|infinity)|'.*|.*,.*", re.ASCII | re.IGNORECASE | re.DOTALL
@@ -95,18 +96,23 @@ class _Reader(LineReader):
 class _Writer(Writer):
     """Writer of VW text. All features are in the namespace without a name; "space^name" is read as one of "space"."""
 
-    def write(self, batch: Batch) -> None:
+    _is_first = True
+
+    def write_batch(self, batch: Batch) -> None:
         """Write the examples of a batch."""
         rows = with_names(batch, zero_based=self.options.zero_based)
-        for name in rows.names:
-            if not name or _NOT_IN_NAMES.search(name):
-                problem = "names in VW text have no space, colon or bar; jsonl allows any name"
-                raise DataError(problem, found=repr(name), source=batch.source)
+        problem = "names in VW text have no space, colon, bar or control character; jsonl allows any name"
+        check_names(batch, rows, lambda name: bool(name) and not _NOT_IN_NAMES.search(name), problem)
         lines = []
         for head, features in zip(_heads(batch), rows.dicts(), strict=True):
             texts = [name if value == 1 else f"{name}:{value_text(value)}" for name, value in features.items()]
             lines.append(" ".join([head, *texts]) + "\n")
-        self.file.write("".join(lines).encode())
+        text = "".join(lines).encode()
+        if self._is_first and (starts_binary(text) or text.startswith(codecs.BOM_UTF8)):
+            # Else the first label would be taken for a mark of the file.
+            text = b" " + text
+        self._is_first = False
+        self.file.write(text)
 
 
 def _heads(batch: Batch) -> list[str]:
@@ -117,11 +123,11 @@ def _heads(batch: Batch) -> list[str]:
     for row, (label, weight, tag) in enumerate(zip(label_values(batch), weights, tags, strict=True)):
         if label is None and weight != 1:
             raise error_at(batch, row, "in VW text only an example with a label can have a weight", weight)
-        if isinstance(label, str) and (not label or _NOT_IN_NAMES.search(label) or _NOT_A_WORD.fullmatch(label)):
-            allowed = "a label in VW text must be a number, or a word without space, colon, comma and bar"
-            raise error_at(batch, row, allowed, repr(label))
+        if isinstance(label, str) and (_NOT_IN_NAMES.search(label) or _NOT_A_WORD.fullmatch(label)):
+            allowed = "a word without space, colon, comma, bar and control character"
+            raise error_at(batch, row, f"a label in VW text must be a number, or {allowed}", shown(label))
         if _NOT_IN_NAMES.search(tag):
-            raise error_at(batch, row, "a tag must not have a space, colon or bar", repr(tag))
+            raise error_at(batch, row, "a tag must not have a space, colon, bar or control character", shown(tag))
         before = ([] if label is None else [value_text(label)]) + ([] if weight == 1 else [value_text(weight)])
         heads.append(" ".join([*before, f"'{tag}" if tag else ""]) + "|")
     return heads

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import ipc, parquet
 
 from scwlearn._native import read_arrow
 from scwlearn.data.batch import Batch
 from scwlearn.data.detect import SAMPLE
 from scwlearn.data.features import Features
-from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader
@@ -27,7 +26,8 @@ from scwlearn.data.records import record_batches
 from scwlearn.data.schema import Schema, spec_of
 from scwlearn.data.tables.arrow import table_error, utc_offset
 from scwlearn.data.tables.resolve import check_names, is_complete, resolve_columns, resolve_kinds, sample_size
-from scwlearn.data.writer import TableWriter, error_at
+from scwlearn.data.tables.table_writer import TableWriter
+from scwlearn.data.writer import error_at, label_values
 
 # Size of the columns that make a batch, and the numbers of values that its rows should have and can have: a few columns
 # may have many interactions.
@@ -60,6 +60,10 @@ class _RecordBatchReader(Reader):
         """Find the label and the weight; return the columns to read, at least one, so that rows can be counted."""
         features = self.schema.features
         check_names(schema.names)
+        for name in schema.names:
+            # The C interface would end the name there.
+            if "\0" in name:
+                raise DataError("the name of a column must not contain NUL", found=shown(name))
         leaves = [(name, field.name) for field in schema for name in _leaf_names(field, features)]
         # A column "a.b" is one with b in a column a.
         self._names = [*dict.fromkeys(name for name, _ in leaves)]
@@ -103,7 +107,7 @@ class _RecordBatchReader(Reader):
         *_, (_, faults) = self._read(chunk.slice(0, 0))
         for fault, record, key, found in faults:
             raise table_error(fault, key, found, record=record)
-        schema, kinds = self.schema, {}
+        schema, features, kinds, has_words = self.schema, self.schema.features, {}, False
         cells: dict[str, list[Any]] = {}
         label = None if self.options.ignores_labels else schema.label
         is_decided = is_complete(schema) or schema.is_fixed
@@ -114,10 +118,14 @@ class _RecordBatchReader(Reader):
                 values = array.slice(0, sample_size(len(self._names))).to_pylist()
                 cells[name] = cells.get(name, []) + values
                 kind = "categorical" if _is_text(array.type) and not any(values) else None
+                # Their values show nothing if all are missing.
+                has_words = has_words or (name == label and kind is not None)
             if is_open and kind is not None and name != schema.label:
                 kinds[name] = kind
         schema = replace(schema, features=schema.features.declare(kinds))
         self.schema = resolve_kinds(schema, self._names, cells, self.options, untyped=False)
+        if has_words and features.kinds.get(label or "") is None and not is_decided:
+            self.schema = replace(self.schema, label_kind="categorical")
         self._spec = spec_of(self.schema, self.options)
         self.is_resolved = True
 
@@ -271,6 +279,7 @@ def _data_errors(format: str) -> Iterator[None]:
 class ArrowWriter(TableWriter):
     """Writer of Arrow files: numbers, strings and lists of strings; missing values and zeros are null."""
 
+    has_bools = True
     new_writer: Any = staticmethod(ipc.new_file)
 
     def start(self, batch: Batch, names: list[str]) -> None:
@@ -278,16 +287,17 @@ class ArrowWriter(TableWriter):
         kinds = {"numeric": pa.float64(), "categorical": pa.string(), "text": pa.list_(pa.string())}
         types = {name: kinds[self.columns.get(name, "numeric")] for name in names}
         if batch.labels is not None:
-            types[self.options.label] = _label_type(batch.labels)
+            types[self.options.label] = _label_type(label_values(batch, with_bools=True))
         self._schema = pa.schema(types)
         self._writer = self.new_writer(pa.PythonFile(self.file, mode="w"), self._schema)
 
     def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
         """Write a record batch."""
         if batch.labels is not None:
-            label_type = self._schema.field(self.options.label).type
-            if _label_type(batch.labels) not in (label_type, pa.int64() if label_type == pa.float64() else label_type):
-                raise error_at(batch, 0, f"all labels must have the type {label_type}", batch.labels[0])
+            label_type, own = self._schema.field(self.options.label).type, _label_type(table[self.options.label])
+            if own not in (label_type, pa.null(), pa.int64() if label_type == pa.float64() else label_type):
+                problem = f"all labels must have the type {label_type}, as the first ones have"
+                raise error_at(batch, 0, problem, f"the type {own}")
         arrays = [_array(column, self._schema.field(name).type) for name, column in table.items()]
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
 
@@ -302,14 +312,21 @@ class ParquetWriter(ArrowWriter):
     new_writer = parquet.ParquetWriter
 
 
-def _label_type(labels: NDArray[Any]) -> Any:
-    return {"U": pa.string(), "f": pa.float64()}.get(labels.dtype.kind, pa.int64())
+def _label_type(labels: list[Any]) -> Any:
+    """Return the type of a column of labels, some of which may be None."""
+    found = {*map(type, labels)} - {type(None)}
+    if str in found:
+        return pa.string()
+    return pa.float64() if float in found else pa.int64() if int in found else pa.bool_() if found else pa.null()
 
 
 def _array(values: list[Any], type: Any) -> Any:
     """Return values as an array; None is null. `pa.array` would import pandas."""
     is_there = np.array([value is not None for value in values], dtype=bool)
     buffers = [pa.py_buffer(np.packbits(is_there, bitorder="little"))]
+    if type == pa.bool_():
+        bits = np.array([value is True for value in values], dtype=bool)
+        return pa.Array.from_buffers(type, len(values), [*buffers, pa.py_buffer(np.packbits(bits, bitorder="little"))])
     if type in (pa.float64(), pa.int64()):
         numbers = np.array(
             [0 if value is None else value for value in values], dtype=str(type).replace("double", "float64")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scwlearn._native import JsonArrayCutter, parse_json, split_json, text_extent
 from scwlearn.data.batch import Batch
 from scwlearn.data.detect import SAMPLE, detect, is_missing, values_by_key
-from scwlearn.data.features import PLAIN
+from scwlearn.data.features import PLAIN, is_unicode
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
@@ -24,7 +24,8 @@ from scwlearn.data.reader import Parsed, Reader, TooLong
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema, check_roles, default_label, listed, spec_of
 from scwlearn.data.tables.resolve import find_column, is_complete
-from scwlearn.data.writer import Writer, WriterOptions, error_at, label_values, table_of, with_names
+from scwlearn.data.tables.table_writer import table_of
+from scwlearn.data.writer import Writer, WriterOptions, check_names, error_at, label_values, with_names
 
 Text = NDArray[np.uint8]
 
@@ -321,7 +322,9 @@ def _ended(chunk: memoryview) -> Text:
 class JsonWriter(Writer):
     """Writer of JSON lines: features by name, or as the values of given columns."""
 
-    def write(self, batch: Batch) -> None:
+    _has_weights: bool | None = None
+
+    def write_batch(self, batch: Batch) -> None:
         """Write the examples of a batch."""
         self.file.write("".join(text + "\n" for text in self.texts(batch)).encode())
 
@@ -334,9 +337,15 @@ class JsonWriter(Writer):
             if row is not None:
                 hint = "choose other keys with {label} and {weight}"
                 raise error_at(batch, row, f"the feature {key!r} has the name of the label or the weight", hint=hint)
-        weights = [None] * len(batch) if batch.weights is None else batch.weights.tolist()
+        if self._has_weights is None:
+            self._has_weights = batch.weights is not None
+        if batch.weights is not None and not self._has_weights:
+            # Without the key, they could not be read as records with a weight.
+            raise error_at(batch, 0, "these examples have weights, but the first ones had none")
+        none = 1.0 if self._has_weights else None
+        weights = [none] * len(batch) if batch.weights is None else batch.weights.tolist()
         texts = []
-        for label, weight, features in zip(label_values(batch), weights, objects, strict=True):
+        for label, weight, features in zip(label_values(batch, with_bools=True), weights, objects, strict=True):
             own = {label_key: _shortest(label), weight_key: _shortest(weight)}
             whole = {key: value for key, value in own.items() if value is not None} | features
             texts.append(json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
@@ -350,8 +359,9 @@ class JsonWriter(Writer):
                 {key: _shortest(column[row]) for key, column in table.items() if column[row] is not None}
                 for row in range(len(batch))
             ]
-        rows = with_names(batch, zero_based=zero_based).dicts()
-        return [{name: _shortest(value) for name, value in features.items()} for features in rows]
+        rows = with_names(batch, zero_based=zero_based)
+        check_names(batch, rows, is_unicode, "a name must be valid Unicode")
+        return [{name: _shortest(value) for name, value in features.items()} for features in rows.dicts()]
 
 
 def _shortest(value: Any) -> Any:
@@ -366,7 +376,7 @@ class JsonArrayWriter(JsonWriter):
         super().__init__(file, options)
         self._before = "["
 
-    def write(self, batch: Batch) -> None:
+    def write_batch(self, batch: Batch) -> None:
         """Write the examples of a batch."""
         self.file.write((self._before + "\n" + ",\n".join(self.texts(batch))).encode())
         self._before = ","

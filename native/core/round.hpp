@@ -85,7 +85,8 @@ inline bool has_grown(const Model& model) noexcept {
     return model.scalars->growth != 1.0 || model.scalars->spread_scale != 1.0;
 }
 inline double unseen_variance(const Model& model) noexcept {
-    const double grown = model.initial_variance * model.scalars->growth / model.scalars->spread_scale;
+    // The ratio first: where it is 1, the variance is that of features for which there was room before the growth.
+    const double grown = model.initial_variance * (model.scalars->growth / model.scalars->spread_scale);
     return std::clamp(grown, kSmallestVariance, kLargestVariance);
 }
 

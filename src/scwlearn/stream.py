@@ -202,8 +202,9 @@ class StreamClassifier:
         ['spam', 'ham']
         """
         classifier, rows, labels = self._classifier, self._rows(examples), as_labels(y)
-        if isinstance(rows, NamedRows) and classifier.config.always_full:
-            # A batch is learned in blocks, whose last bits differ.
+        always_full = classifier.config.always_full
+        if isinstance(rows, NamedRows) and always_full and not classifier.config.slots:
+            # A matrix for all names of the table would sum in another order than one that grows with them.
             rows = tuple(rows.dicts())
         if not isinstance(rows, NamedRows):
             classifier.learn_many(rows, labels, w)
@@ -211,7 +212,7 @@ class StreamClassifier:
             return
         if len(rows) != len(labels):
             raise ValueError(f"y must hold {len(rows)} labels, one for each example, got {len(labels)}")
-        classifier.learn(rows, labels, weights=check_weights(w, len(labels), name="w"))
+        classifier.learn(rows, labels, weights=check_weights(w, len(labels), name="w"), in_turn=always_full)
         classifier.warn(stacklevel=2)
 
     def _rows(self, examples: Any) -> Dicts | NamedRows:

@@ -42,6 +42,8 @@ class LabeledBatch(NamedTuple):
     calibrate: bool = True
     #: Threads for what does not depend on each other: the classes of one versus rest, or the members of a committee.
     jobs: int = 1
+    #: Whether the bits must be those of learning row by row; a full covariance else learns from several rows together.
+    in_turn: bool = False
 
     @classmethod
     def create(
@@ -96,7 +98,9 @@ class LabeledBatch(NamedTuple):
         rows = self.rows.slice(chosen.start, chosen.stop) if self.places is None else self.rows.take(places)
         weights = None if self.weights is None else self.weights[places]
         own = None if self.sample_weights is None else self.sample_weights[places]
-        return LabeledBatch(rows, self.labels[places], weights, None, None, own, self.calibrate, self.jobs)
+        return LabeledBatch(
+            rows, self.labels[places], weights, None, None, own, self.calibrate, self.jobs, self.in_turn
+        )
 
     def sorted(self) -> LabeledBatch:
         """Return the batch with its labels and weights in learning order, for rows that are in that order."""

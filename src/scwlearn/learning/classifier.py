@@ -148,6 +148,7 @@ class Classifier(ClassifyOne):
         observer: Observer | None = None,
         calibrate: bool = True,
         jobs: int = 1,
+        in_turn: bool = False,
     ) -> Counts:
         """Learn from each row in turn. All or nothing, also after Ctrl-C.
 
@@ -167,6 +168,8 @@ class Classifier(ClassifyOne):
             Whether the probabilities learn, too; see `learns_by_heart`.
         jobs : int
             The number of threads for classes or members that learn without each other.
+        in_turn : bool
+            Whether the result must have the bits of learning row by row, which takes longer with a full covariance.
 
         Returns
         -------
@@ -182,7 +185,7 @@ class Classifier(ClassifyOne):
                 rows, y = rows.take(places), y[places]
                 checked, places = None if checked is None else checked[places], None
             rows = tuple(rows.dicts())
-        return self._learn(rows, y, places, checked, observer, calibrate=calibrate, jobs=jobs)
+        return self._learn(rows, y, places, checked, observer, calibrate=calibrate, jobs=jobs, in_turn=in_turn)
 
     def learns_by_heart(self, examples: int) -> bool:
         """Return whether there are more features than this number of examples.
@@ -213,6 +216,7 @@ class Classifier(ClassifyOne):
         *,
         calibrate: bool = True,
         jobs: int = 1,
+        in_turn: bool = False,
     ) -> Counts:
         places = self._rows_of_weight(y, order, sample_weights)
         found = self.classes.find(y[places])
@@ -222,7 +226,7 @@ class Classifier(ClassifyOne):
         if by_class is not None:
             by_class = _spread(by_class, places, len(rows))
             weights = by_class if weights is None else check_weights(by_class * weights, len(rows))
-        lesson = Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate, jobs)
+        lesson = Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate, jobs, in_turn)
         # From the learner on, nothing may take effect between the changes to the parts of a classifier.
         with interrupts_held():
             before = self.counts

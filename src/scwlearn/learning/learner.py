@@ -373,7 +373,7 @@ class Learner(OneAtATime):
         tally = self._tally if self._tally.flags.writeable else self._tally.copy()
         work = self._work_of_a_row(model, rows, classes)
         block_rows = self._rows_of_a_block(model, rows, classes)
-        at_once = self._rows_together(model, rows)
+        at_once = 1 if batch.in_turn else self._rows_together(model, rows)
         # A compiled rule cannot fail on a single short block of checked rows, and copying the model for a rollback
         # would take longer than learning.
         safe = self.model is not None and self.config.compiled and len(rows) <= block_rows

@@ -59,6 +59,7 @@ class Lesson(NamedTuple):
     observer: Observer | None
     calibrate: bool
     jobs: int = 1
+    in_turn: bool = False
 
     def part(self, places: NDArray[np.intp]) -> Lesson:
         """Return the lesson with weight 0 for all rows but these."""
@@ -77,7 +78,7 @@ class Lesson(NamedTuple):
                 return
             learner = snapshot.learner
             batch = learner.new_batch(self.rows, self.numbers, self.order, self.weights, self._own_weights)
-            self._teach_batch(snapshot, batch._replace(calibrate=self.calibrate, jobs=self.jobs))
+            self._teach_batch(snapshot, batch._replace(calibrate=self.calibrate, jobs=self.jobs, in_turn=self.in_turn))
 
     def _teach_dicts(self, snapshot: Snapshot, rows: Dicts) -> None:
         learner, count = snapshot.learner, len(rows)

@@ -360,7 +360,8 @@ class Gaussian:
 
     def _unseen(self) -> Array:
         """Return the stored variance of a feature that was never seen, of each lane."""
-        unseen = self.initial_variance * self.scalars[:, GROWTH] / self.scalars[:, SPREAD_SCALE]
+        # The ratio first: where it is 1, the variance is that of features for which there was room before the growth.
+        unseen = self.initial_variance * (self.scalars[:, GROWTH] / self.scalars[:, SPREAD_SCALE])
         unseen = np.clip(unseen, SMALLEST_VARIANCE, LARGEST_VARIANCE)
         return np.repeat(unseen, self.lanes) if self.joint else unseen
 

@@ -230,7 +230,7 @@ class Committee(Learner):
         self._tally = np.require(self._tally, requirements="W")
         committee = self._new_handle(Models(gaussians), None, scales)
         pairs = [*zip(learners, gaussians, strict=True)]
-        together = [learner._rows_together(gaussian, rows) for learner, gaussian in pairs]
+        together = [1 if batch.in_turn else learner._rows_together(gaussian, rows) for learner, gaussian in pairs]
         work = sum(learner._work_of_a_row(gaussian, rows, classes) for learner, gaussian in pairs)
         # Threads that write to the same cache lines would wait for each other.
         alone = len(rows) * work < WORK_FOR_THREADS or any(map(shares_lines, gaussians))

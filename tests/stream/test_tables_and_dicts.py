@@ -1,0 +1,41 @@
+"""Tables give the bits of their dicts, where a table knows names, sizes or products that dicts bring one by one."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from scwlearn import Features, StreamClassifier
+from stream_examples import full_state, one_by_one
+
+
+def assert_same_bits(new, records, labels):
+    each = one_by_one(new(), records, labels)
+    table = new()
+    table.learn_many(pa.Table.from_pylist(records), labels)
+    assert table.counts == each.counts
+    assert table._classifier.weights().tolist() == each._classifier.weights().tolist()
+    assert table.predict_proba_many(records).tolist() == each.predict_proba_many(records).tolist()
+    return table, each
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_full_sigma_learns_hashed_products_of_a_table(classes):
+    rng = np.random.default_rng(0)
+    records = [{"a": f"{rng.integers(5)}", "b": float(x), "c": f"{rng.integers(9)}"} for x in rng.normal(size=80)]
+    labels = rng.integers(classes, size=80).tolist()
+    how = {"covariance": "full", "max_features": 32, "overflow": "hash"}
+    features = Features(interactions=["a:c", "a:b"])
+    assert_same_bits(lambda: StreamClassifier("scw1", features=features, **how), records, labels)
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "diagonal-drop", "full"])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_names_that_come_after_sigma_has_grown_have_the_same_variance(classes, covariance):
+    # 0.1 times a number divided by the same number is not always 0.1.
+    rng = np.random.default_rng(1)
+    records = [{"x": float(x), "word": [f"{i}-{k}" for k in range(3)]} for i, x in enumerate(rng.normal(size=60))]
+    labels = rng.integers(classes, size=60).tolist()
+    for variance in (0.1, 0.3, 7.0):
+        how = {"covariance": covariance, "initial_variance": variance, "b": 0.9}
+        table, each = assert_same_bits(lambda: StreamClassifier("iellip", **how), records, labels)  # noqa: B023
+        assert full_state(table) == full_state(each)

@@ -88,17 +88,17 @@ SHARED_FORM = {
 class JointTextbook:
     """All classes as one model; `learn_one` tells whether the prediction was wrong and whether it moved."""
 
-    def __init__(self, name, size, covariance, shared=False, rivals="max", floor=0.0, **parameters):
+    def __init__(self, name, size, covariance, shared=False, rivals="max", floor=0.0, dtype=np.float64, **parameters):
         self.name, self.covariance, self.parameters, self.floor = name, covariance, parameters, floor
-        self.shared, self.rivals, self.t, self.growth = shared, rivals, 0, 1.0
-        self.W = np.zeros((0, size))
-        self.S = np.ones(size) if shared else np.ones((0, size))
+        self.shared, self.rivals, self.t, self.growth = shared, rivals, 0, dtype(1)
+        self.W = np.zeros((0, size), dtype)
+        self.S = np.ones(size, dtype) if shared else np.ones((0, size), dtype)
 
     def add_class(self):
         size = self.W.shape[1]
-        self.W = np.vstack([self.W, np.zeros(size)])
+        self.W = np.vstack([self.W, np.zeros((1, size), self.W.dtype)])
         if not self.shared:
-            self.S = np.vstack([self.S, np.full(size, self.growth)])
+            self.S = np.vstack([self.S, np.full((1, size), self.growth)])
 
     def learn_one(self, x, y):
         self.t += 1
@@ -168,13 +168,14 @@ class FullJointTextbook(JointTextbook):
 
     def __init__(self, name, size, covariance, **how):
         super().__init__(name, size, covariance, **how)
-        self.S = np.eye(size) if self.shared else np.zeros((0, size, size))
+        dtype = self.W.dtype
+        self.S = np.eye(size, dtype=dtype) if self.shared else np.zeros((0, size, size), dtype)
 
     def add_class(self):
-        size = self.W.shape[1]
-        self.W = np.vstack([self.W, np.zeros(size)])
+        size, dtype = self.W.shape[1], self.W.dtype
+        self.W = np.vstack([self.W, np.zeros((1, size), dtype)])
         if not self.shared:
-            self.S = np.concatenate([self.S, self.growth * np.eye(size)[np.newaxis]])
+            self.S = np.concatenate([self.S, self.growth * np.eye(size, dtype=dtype)[np.newaxis]])
 
     def move_second_order(self, x, y, rival, margin):
         own, other = (self.S, self.S) if self.shared else self.S[[y, rival]]
@@ -194,12 +195,10 @@ class FullJointTextbook(JointTextbook):
         return True
 
     def surer(self, S, x, k):
-        if self.floor:
-            # Each Sigma has its own floor along x.
-            v = x @ S @ x
-            beta = gentler(k / (1 + k * v), x, v, self.floor)
-            return S - beta * np.outer(S @ x, S @ x)
-        return np.linalg.inv(np.linalg.inv(S) + k * np.outer(x, x))
+        # Each Sigma has its own floor along x.
+        g = S @ x
+        beta = gentler(k / (1 + k * (g @ x)), x, g @ x, self.floor)
+        return S - np.outer(beta * g, g)
 
     @property
     def variances(self):

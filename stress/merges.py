@@ -117,7 +117,8 @@ def _case(random: Random) -> int:
         "initial_variance": 2.0 ** random.randint(-9, 9),
         **_draw_parameters(random, rule),
     }
-    settings |= {"binary": {}, "ovr": {"multi_class": "ovr"}, "shared": {"shared_covariance": True}, "joint": {}}[form]
+    forms: dict[str, dict[str, Any]] = {"ovr": {"multi_class": "ovr"}, "shared": {"shared_covariance": True}}
+    settings |= forms.get(form, {})
     settings |= {} if form == "binary" else {"n_classes": 0}
     start = Learner(rule, **settings)
     if random.random() < 0.4:
@@ -162,9 +163,7 @@ def _check(models: list[Learner], how: str, weights: list[float], prior: Learner
     size, classes = found.size, found.classes
     start = gaussians[-1] if prior is not None else Gaussian.prior(found.covariance, size, found.initial_variance)
     known = [[exact(model, lane, size, shared=shared) for lane in range(classes)] for model in gaussians[: len(models)]]
-    starts = [
-        exact(start, lane, size, shared=shared) if prior is not None else _untrained(start) for lane in range(classes)
-    ]
+    starts = [exact(start, lane, size, shared=shared) for lane in range(classes)]
     means = [each.mean for model in [*known, starts] for each in model]
     if form == "joint" and classes > 1:
         learned = known if how == "kl" else [model for model in known if _has_learned(model, starts)]
@@ -174,12 +173,6 @@ def _check(models: list[Learner], how: str, weights: list[float], prior: Learner
         shards = [model[lane] for model in known]
         expected = merged_exactly(how, shards, weights, starts[lane])
         _compare(found, lane, shards, starts[lane], expected, weights, how, max(conditions), means, told)
-
-
-def _untrained(start: Gaussian) -> Exact:
-    precision = np.full((start.size, start.size), Fraction(0), dtype=object)
-    precision[np.diag_indices(start.size)] = 1 / Fraction(start.initial_variance)
-    return Exact(np.full(start.size, Fraction(0), dtype=object), precision)
 
 
 def _has_learned(model: Sequence[Exact], starts: Sequence[Exact]) -> bool:

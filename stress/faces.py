@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
@@ -172,6 +171,9 @@ def _many(random: Random, new: Any, records: Records, expected: Any, told: str) 
 
 
 def _tables(values: list[dict[str, Any]]) -> dict[str, Any]:
+    # Not in the environment of the benchmarks, where VW is.
+    import polars as pl
+
     table = pa.Table.from_pylist(values)
     return {
         "Arrow": table,

@@ -1,11 +1,14 @@
 """JSON through the native parser: its rows as dicts, its faults, and arrays in pieces."""
 
+import json
+import math
 from itertools import pairwise
 
 import numpy as np
 
 from scwlearn._native import JsonArrayCutter, parse_json
 from scwlearn.data.features import PLAIN
+from scwlearn.data.io.errors import DataError
 
 
 def array(text):
@@ -48,3 +51,25 @@ def pieces(text, size):
             buffer = buffer[end:]
             part = "array end" if cutter.is_closed else "array rest"
     yield buffer, part, True
+
+
+def unique(pairs):
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key repeats")
+    return dict(pairs)
+
+
+def expected(line, features):
+    """The features that Python's parser and the reader of dicts find; None if they refuse the text."""
+
+    def constant(name):
+        if name == "NaN" and features.missing == "ignore":
+            return math.nan
+        raise ValueError(name)
+
+    try:
+        value = json.loads(line.decode(), object_pairs_hook=unique, parse_constant=constant)
+        json.dumps(value, ensure_ascii=False).encode()
+        return features.read(value) if isinstance(value, dict) else None
+    except (ValueError, DataError):
+        return None

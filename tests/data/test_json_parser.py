@@ -1,17 +1,15 @@
 """The native parser of JSON finds the features that Python's parser and the reader of dicts find."""
 
 import json
-import math
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from json_records import array, parse, pieces, rows_of
+from json_records import array, expected, parse, pieces, rows_of
 from scwlearn import Features
 from scwlearn._native import JsonArrayCutter, parse_json
-from scwlearn.data.io.errors import DataError
 
 pytestmark = pytest.mark.native
 
@@ -25,28 +23,6 @@ SPECS = [
         kinds=KINDS | {"o": "auto"}, others="ignore", missing=("-", "NA", "0.1"), separator="/", ngram=2, decimal=","
     ),
 ]
-
-
-def unique(pairs):
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key repeats")
-    return dict(pairs)
-
-
-def expected(line, features):
-    """The features that Python's parser and the reader of dicts find; None if they refuse the text."""
-
-    def constant(name):
-        if name == "NaN" and features.missing == "ignore":
-            return math.nan
-        raise ValueError(name)
-
-    try:
-        value = json.loads(line.decode(), object_pairs_hook=unique, parse_constant=constant)
-        json.dumps(value, ensure_ascii=False).encode()
-        return features.read(value) if isinstance(value, dict) else None
-    except (ValueError, DataError):
-        return None
 
 
 letters = st.text(st.sampled_from('abno.i"\\/\n\t é€😀'), max_size=4)

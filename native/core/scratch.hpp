@@ -54,13 +54,13 @@ private:
 
     // Goes to the next block; the one after the last has room for an array of this size.
     [[gnu::noinline]] void next_block(std::size_t lines) {
-        if (top_.next != nullptr) ++top_.block;
-        if (top_.block == blocks_.size()) {
+        const std::size_t block = top_.next == nullptr ? 0 : top_.block + 1;
+        if (block == blocks_.size()) {
             const std::size_t size = std::max({lines, kLeast, blocks_.empty() ? 0 : 2 * blocks_.back().size});
             blocks_.push_back({std::make_unique_for_overwrite<Line[]>(size), size});
         }
-        top_.next = blocks_[top_.block].lines.get();
-        top_.end = top_.next + blocks_[top_.block].size;
+        Line* const first = blocks_[block].lines.get();
+        top_ = {first, first + blocks_[block].size, block};
     }
 
     std::vector<Block> blocks_;

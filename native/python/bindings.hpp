@@ -5,9 +5,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "core/interface.hpp"
+#include "python/casters.hpp"
 #include "python/gil.hpp"
 
 namespace scwlearn {

@@ -6,7 +6,7 @@ from types import FunctionType, MethodType
 import numpy as np
 
 import scwlearn
-from scwlearn._util.memory import _hold, give_back_memory, memory_held
+from scwlearn._util.memory import give_back_memory, memory_held, new_memory
 
 _PACKAGE = scwlearn.__path__[0]
 # Native handles, which are made when they are needed, and what was found in the data.
@@ -40,7 +40,7 @@ class OutOfMemory:
         caller = frame if event == "c_call" else frame.f_back
         if caller is None or not caller.f_code.co_filename.startswith(_PACKAGE):
             return
-        if event == "call" and frame.f_code is _hold.__code__ and caller.f_code is memory_held.__enter__.__code__:
+        if event == "call" and frame.f_code is new_memory.__code__ and caller.f_code is memory_held.__enter__.__code__:
             self._over = False
         if self._over:
             return

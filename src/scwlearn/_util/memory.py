@@ -5,10 +5,11 @@ from __future__ import annotations
 import mmap
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
 from scwlearn._util.errors import OptionError
 
@@ -19,6 +20,13 @@ _UNCHECKED_BYTES = 2**24
 
 # What Python needs to end a call or to undo it: some of its arenas of a megabyte, and the growth of the heap of C.
 _ALWAYS_HELD = 2**22
+
+# Of a thread: address space, of which little is used.
+_STACK = 2**23
+# How long to wait for an item before looking whether its thread is alive (seconds).
+_PATIENCE = 1.0
+
+T = TypeVar("T")
 
 
 class NotEnoughMemory(OptionError, MemoryError):
@@ -60,7 +68,7 @@ class memory_held:
 
     def __enter__(self) -> None:
         needed = self._size + (0 if _held.blocks else _ALWAYS_HELD)
-        self._block = _hold(needed) if needed else None
+        self._block = new_memory(needed) if needed else None
         if self._block is not None:
             _held.blocks.append(self._block)
 
@@ -81,10 +89,34 @@ def check_memory(size: int) -> None:
 
     For code that would crash without them, as BLAS does.
     """
-    _hold(_ALWAYS_HELD + size).close()
+    new_memory(_ALWAYS_HELD + size).close()
 
 
-def _hold(size: int) -> mmap.mmap:
+def start_thread(thread: threading.Thread) -> bool:
+    """Start a thread; return whether there is one, and memory for it.
+
+    `Thread.start` would wait forever for a thread that has no memory to begin.
+    """
+    try:
+        check_memory(_STACK)
+        thread.start()
+    except (MemoryError, RuntimeError):
+        return False
+    return True
+
+
+def receive(queue: SimpleQueue[T], threads: Iterable[threading.Thread]) -> T:
+    """Return the next item of a queue; raise a MemoryError if one of the threads that fill it has ended."""
+    while True:
+        try:
+            return queue.get(timeout=_PATIENCE)
+        except Empty:
+            if queue.empty() and not all(thread.is_alive() for thread in threads):
+                raise MemoryError("a thread has ended, probably for lack of memory") from None
+
+
+def new_memory(size: int) -> mmap.mmap:
+    """Return memory from the system, which is not filled with zeros until it is used; raise a MemoryError if there is none."""
     try:
         return mmap.mmap(-1, size, **_FLAGS)
     except (OSError, OverflowError):

@@ -6,9 +6,9 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
-from mmap import ACCESS_COPY, mmap
+from mmap import mmap
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, NamedTuple, TypeVar
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.exit import stopped_at_exit
+from scwlearn._util.memory import new_memory, receive, start_thread
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError, NoExamples, shown
@@ -167,7 +168,7 @@ class Reader(ABC):
         stream, options = self.stream, self.options
         chunk_bytes = options.chunk_bytes or self.chunk_bytes
         # What shows the schema is parsed before threads can help.
-        buffer = _new_buffer(chunk_bytes if self.is_resolved else min(chunk_bytes, SAMPLE_BYTES))
+        buffer = new_memory(chunk_bytes if self.is_resolved else min(chunk_bytes, SAMPLE_BYTES))
         in_use: deque[mmap] = deque()
         used = 0
         while True:
@@ -203,16 +204,11 @@ class Reader(ABC):
             size = max(chunk_bytes if end else min(2 * len(buffer), self.max_bytes), len(rest) + 1)
             if end:
                 in_use.append(buffer)
-                buffer = in_use.popleft() if len(in_use) == max(self.threads, 1) else _new_buffer(size)
+                buffer = in_use.popleft() if len(in_use) == max(self.threads, 1) else new_memory(size)
             if size != len(buffer):
-                buffer = _new_buffer(size)
+                buffer = new_memory(size)
             used = len(rest)
             buffer[:used] = rest
-
-
-def _new_buffer(size: int) -> mmap:
-    """Return memory without filling it with zeros, as a bytearray would: that takes as long as reading."""
-    return mmap(-1, size, access=ACCESS_COPY)
 
 
 def _after_line(stream: Stream, buffer: mmap) -> bytes:
@@ -263,38 +259,46 @@ def read_ahead(
     turn = Lock()
 
     def run() -> None:
-        while requests.get():
-            result: SimpleQueue[tuple[R | None, BaseException | None]] = SimpleQueue()
-            try:
-                with turn:
-                    promised.put(result)
-                    item = next(items, None)
-                result.put((None if item is None else work(item), None))
-            except BaseException as error:
-                result.put((None, error))
+        # A thread that has no memory even to say so ends, which the consumer notices.
+        with suppress(MemoryError):
+            while requests.get():
+                result: SimpleQueue[tuple[R | None, BaseException | None]] = SimpleQueue()
+                try:
+                    with turn:
+                        promised.put(result)
+                        item = next(items, None)
+                    result.put((None if item is None else work(item), None))
+                except BaseException as error:
+                    result.put((None, error))
         with turn:
             items.close()
 
     # Daemons, because nothing can end a blocking read when Python exits.
     workers = [Thread(target=run, name=f"scwlearn reading ahead {i}", daemon=True) for i in range(threads)]
+    started: list[Thread] = []
 
     def stop() -> None:
         stopped.set()
-        for _ in workers:
+        for _ in started:
             requests.put(False)
         deadline = time.monotonic() + _JOIN_TIMEOUT
-        for worker in workers:
-            if worker.ident is not None:
-                worker.join(max(0.0, deadline - time.monotonic()))
+        for worker in started:
+            worker.join(max(0.0, deadline - time.monotonic()))
 
     try:
         with stopped_at_exit(stop):
             for worker in workers:
-                worker.start()
+                if not start_thread(worker):
+                    break
+                started.append(worker)
                 requests.put(True)
             yield from first
+            if not started:
+                with closing(items):
+                    yield from map(work, items)
+                return
             while True:
-                value, error = promised.get().get()
+                value, error = receive(receive(promised, started), started)
                 if error is not None:
                     raise error
                 if value is None:

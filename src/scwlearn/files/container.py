@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from scwlearn import __version__
 from scwlearn._util.atomic import Path, atomic_file, start_writeback
+from scwlearn._util.memory import receive, start_thread
 from scwlearn.files import safetensors
 from scwlearn.files.json_reader import InvalidModelFile, read_fields
 
@@ -82,9 +83,7 @@ class _Checksum:
     def __enter__(self) -> _Checksum:
         thread = Thread(target=self._run, name="scwlearn checksum", daemon=True)
         # There are no new threads when Python exits, where a model may be saved, too.
-        with suppress(RuntimeError):
-            thread.start()
-            self._thread = thread
+        self._thread = thread if start_thread(thread) else None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -97,20 +96,22 @@ class _Checksum:
         if self._thread is None:
             self._sha256.update(chunk)
         else:
-            self._done.get()
+            receive(self._done, [self._thread])
             self._begun.put(chunk)
 
     def hexdigest(self) -> str:
         """Return the checksum of all chunks."""
         if self._thread is not None:
-            self._done.get()
+            receive(self._done, [self._thread])
         return self._sha256.hexdigest()
 
     def _run(self) -> None:
-        self._done.put(None)
-        while (chunk := self._begun.get()) is not None:
-            self._sha256.update(chunk)
+        # A lack of memory ends the thread, which the other one notices.
+        with suppress(MemoryError):
             self._done.put(None)
+            while (chunk := self._begun.get()) is not None:
+                self._sha256.update(chunk)
+                self._done.put(None)
 
 
 def read_container(path: Path) -> Contents:

@@ -7,6 +7,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Self
 
+from scwlearn._util.memory import start_thread
 from scwlearn.learning.class_axis import Recorded
 
 #: Rows of a part: enough that Python's overhead is negligible, few enough that the follower ends soon after learning.
@@ -31,10 +32,7 @@ class Follower:
         """Let the thread work on a part of the record, after those before."""
         if self._thread is None and part.start == 0:
             thread = Thread(target=self._run, daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:
-                # The system has no more threads.
+            if not start_thread(thread):
                 return
             self._thread = thread
         self._parts.put((record, part))

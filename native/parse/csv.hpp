@@ -242,10 +242,14 @@ public:
         CsvCells cells(text, form_.delimiter);
         // Few values are shorter. Memory that is not used costs nothing.
         builder_.reserve(text.size() / 4);
+        parsed_.used = text.size();
         while (cells.next_record()) {
             begin_record();
-            if (read_record(cells) && end_record(cells.line())) continue;
-            if (!add_fault(cells)) break;
+            if (!(read_record(cells) && end_record(cells.line())) && !add_fault(cells)) break;
+            if (form_.in_parts && builder_.is_full()) {
+                parsed_.used = static_cast<std::size_t>(cells.at() - text.data());
+                break;
+            }
         }
         parsed_.lines = cells.lines();
         return std::move(parsed_);

@@ -53,6 +53,7 @@ public:
     JsonParsed parse(std::string_view text) {
         begin_ = text.data();
         end_ = begin_ + text.size();
+        parsed_.used = text.size();
         if (!text.empty()) form_.part == JsonPart::lines ? parse_lines() : parse_array();
         return {std::move(parsed_), std::move(fault_places_)};
     }
@@ -90,7 +91,15 @@ private:
             p = read_record(p);
             if (p != nullptr && skip(p) != stop_) p = fault("extra", skip(p));
             if (!(p != nullptr && add_record()) && !add_fault()) return;
+            if (fills_a_part(stop_ + 1)) return;
         }
+    }
+
+    // Whether the rows fill a batch; then the next one begins at p.
+    bool fills_a_part(const char* p) noexcept {
+        const bool is_full = form_.in_parts && builder_.is_full();
+        if (is_full) parsed_.used = static_cast<std::size_t>(p - begin_);
+        return is_full;
     }
 
     void parse_array() {
@@ -116,6 +125,7 @@ private:
                 after = JsonElements::end_of(p, stop_);
             }
             p = skip(after);
+            if (fills_a_part(p)) return;
         }
         if (form_.part != JsonPart::array_end) p = skip(p + 1);
         if (p != stop_) break_off("behind", p);

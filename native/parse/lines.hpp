@@ -14,6 +14,8 @@ struct LineForm {
     // Whether to continue after a line with an error, and how many errors to describe.
     bool skip_faults = false;
     std::size_t most_found = 1;
+    // Whether to stop before the end of the text once the rows fill a batch.
+    bool in_parts = false;
 };
 
 // An error, by the name that Python uses, its line and column, counted from 1, and the text found there.
@@ -27,6 +29,7 @@ struct Found {
 struct ParsedLines {
     std::int64_t lines = 0;
     std::int64_t faulty = 0;        // lines with an error
+    std::size_t used = 0;           // characters of these lines; all of the text, unless the rows fill a batch
     std::vector<Found> found = {};  // the first errors
 };
 

@@ -55,10 +55,15 @@ public:
         end_ = lines.data() + lines.size();
         is_clean_ = std::all_of(lines.begin(), lines.end(),
                                 [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; });
+        parsed_.used = lines.size();
         for (const char* p = lines.data(); p != end_;) {
             begin_line(p);
             if (!read_line() && !form_.skip_faults) break;
             p = next_;
+            if (form_.in_parts && builder_.is_full()) {
+                parsed_.used = static_cast<std::size_t>(p - lines.data());
+                break;
+            }
         }
         return std::move(parsed_);
     }

@@ -23,9 +23,9 @@ JsonPart part_named(const std::string& name) {
 using JsonArrays = std::tuple<TableArrays, std::vector<std::tuple<std::int64_t, std::int64_t>>>;
 
 JsonArrays parse_json(const Text& text, const FeatureSpec& spec, const std::string& labels, bool labels_optional,
-                      bool skip_faults, std::size_t most_found, const std::string& part, bool is_last) {
+                      bool skip_faults, std::size_t most_found, const std::string& part, bool is_last, const Used& used) {
     const OwnText records = short_lines_of(text);
-    JsonForm form{{{labels_optional, skip_faults, most_found}, LabelKind::words}, labels == "categorical"};
+    JsonForm form{{{labels_optional, skip_faults, most_found, used.has_value()}, LabelKind::words}, labels == "categorical"};
     if (labels != "strings") form.labels = label_kind(labels);
     form.part = part_named(part);
     form.is_last = is_last;
@@ -35,6 +35,7 @@ JsonArrays parse_json(const Text& text, const FeatureSpec& spec, const std::stri
         ReleaseGil release_gil;
         parsed = JsonParser(form, builder).parse(records.view());
     }
+    report(used, parsed.table.used);
     return {table_arrays(builder, parsed.table), {parsed.fault_places.begin(), parsed.fault_places.end()}};
 }
 
@@ -93,10 +94,10 @@ private:
 
 void bind_json(nb::module_& module) {
     module.def("parse_json", &parse_json, "text"_a, "spec"_a, "labels"_a, "labels_optional"_a, "skip_faults"_a,
-               "most_found"_a, "part"_a, "is_last"_a,
+               "most_found"_a, "part"_a, "is_last"_a, "used"_a.none() = nb::none(),
                "Parse lines with an object each, or a piece of an array (its start, its rest or its end, which `is_last` "
                "demands). Labels are numeric, strings, categorical (numbers count as their text), or any of the first two. "
-               "Return what parse_csv does, with the number of each record, its line or place in the array, in place of "
+               "`used` is that of parse_csv. Return what parse_csv does, with the number of each record, its line or place in the array, in place of "
                "lines; and the line and column of each error that is described. An error after which the array cannot be "
                "read is the last one. Stops at the first error unless skip_faults.");
     module.def("split_json", &split_json, "text"_a, "part"_a, "most"_a,

@@ -73,16 +73,17 @@ using VwArrays = std::tuple<RowArrays, std::tuple<NewArray, NewArray, nb::list>,
                             std::optional<nb::list>, NewArray, std::tuple<std::int64_t, std::int64_t>, Faults>;
 
 VwArrays parse_vw(const Text& text, const FeatureSpec& spec, std::optional<bool> word_labels, bool labels_optional,
-                  bool skip_faults, std::size_t most_found) {
+                  bool skip_faults, std::size_t most_found, const Used& used) {
     const OwnText lines = short_lines_of(text);
     const VwLabels labels = !word_labels ? VwLabels::none : *word_labels ? VwLabels::words : VwLabels::numbers;
-    const VwForm form{{labels_optional, skip_faults, most_found}, labels};
+    const VwForm form{{labels_optional, skip_faults, most_found, used.has_value()}, labels};
     VwParser parser(form, spec);
     VwParsed parsed;
     {
         ReleaseGil release_gil;
         parsed = parser.parse(lines.view());
     }
+    report(used, parsed.used);
     nb::list words;
     for (std::size_t i = 0; i < parsed.words.size(); ++i) words.append(string_of(parsed.words[i].text));
     std::optional<NewArray> weights;
@@ -117,8 +118,8 @@ void bind_parsing(nb::module_& module) {
                "of lines and columns; the number of lines with an error, and for the first of them its kind, line and "
                "column, counted from 1, and the text found there. Stops at the first error unless skip_faults.");
     module.def("parse_vw", &parse_vw, "text"_a, "spec"_a, "word_labels"_a.none(), "labels_optional"_a, "skip_faults"_a,
-               "most_found"_a,
-               "Parse text of whole lines. Labels are words or numbers, or ignored if word_labels is None. Return values, "
+               "most_found"_a, "used"_a.none() = nb::none(),
+               "Parse text of whole lines, or in parts as parse_csv does. Labels are words or numbers, or ignored if word_labels is None. Return values, "
                "columns, offsets, names of columns and their hashes or None; "
                "labels, which words they are, and all words; weights and tags, or None; the line of each example; the "
                "number of lines, and of lines without a label that are left out; and the errors, as parse_libsvm does.");

@@ -43,6 +43,12 @@ inline std::string_view utf8_of(nb::handle string) {
 using RowArrays = std::tuple<NewArray, NewArray, NewArray, nb::list, std::optional<NewArray>>;
 RowArrays row_arrays(RowBuilder& builder);
 
+// Where a parser that reads a text in parts reports how many bytes it has used; none if it must read all of it.
+using Used = std::optional<nb::ndarray<std::int64_t, nb::shape<1>, nb::device::cpu, nb::c_contig>>;
+inline void report(const Used& used, std::size_t bytes) {
+    if (used) used->data()[0] = static_cast<std::int64_t>(bytes);
+}
+
 // Labels as numbers (NaN if it is a word or missing); the number of each word, or -1; the words; whether all are bools.
 using LabelArrays = std::tuple<NewArray, NewArray, nb::list, bool>;
 LabelArrays label_arrays(LabelColumn& labels);

@@ -24,9 +24,9 @@ char delimiter_of(const std::string& given) {
 
 TableArrays parse_csv(const Text& text, const FeatureSpec& spec, const std::vector<std::string>& columns,
                       const std::string& delimiter, const std::string& labels, bool labels_optional, bool skip_faults,
-                      std::size_t most_found) {
+                      std::size_t most_found, const Used& used) {
     const OwnText records = records_of(text);
-    const CsvForm form{{{labels_optional, skip_faults, most_found}, label_kind(labels)}, delimiter_of(delimiter)};
+    const CsvForm form{{{labels_optional, skip_faults, most_found, used.has_value()}, label_kind(labels)}, delimiter_of(delimiter)};
     const auto labelled = std::count_if(columns.begin(), columns.end(),
                                         [&](const std::string& name) { return spec.kind_of(name) == Kind::label; });
     require(labelled <= 1, "at most one column can be the label");
@@ -36,6 +36,7 @@ TableArrays parse_csv(const Text& text, const FeatureSpec& spec, const std::vect
         ReleaseGil release_gil;
         parsed = CsvParser(form, builder, columns).parse(records.view());
     }
+    report(used, parsed.used);
     return table_arrays(builder, parsed);
 }
 
@@ -76,8 +77,9 @@ std::size_t last_csv_end(const Text& text, const std::string& delimiter) {
 
 void bind_tables(nb::module_& module) {
     module.def("parse_csv", &parse_csv, "text"_a, "spec"_a, "columns"_a, "delimiter"_a, "labels"_a, "labels_optional"_a,
-               "skip_faults"_a, "most_found"_a,
-               "Parse text of whole records with these columns. Return values, columns and offsets of the rows, the names of "
+               "skip_faults"_a, "most_found"_a, "used"_a.none() = nb::none(),
+               "Parse text of whole records with these columns, or if the array `used` is given, as many as fill a batch, and "
+               "set it to the number of bytes up to there. Return values, columns and offsets of the rows, the names of "
                "their columns and their hashes; labels as numbers, which words they are, all words, and whether all are "
                "bools; weights or None; the line of each record; the number of lines; the places of the records with an error, "
                "and for the first of them its kind, line, column and the value found there; a quote that is not closed is "

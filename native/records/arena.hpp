@@ -13,6 +13,7 @@ class Arena {
 public:
     std::string_view keep(std::string_view text) {
         if (text.empty()) return {};
+        kept_ += text.size();
         if (text.size() > left_) {
             const std::size_t size = text.size() > kBlock / 4 ? text.size() : kBlock;
             blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
@@ -30,12 +31,15 @@ public:
         return kept;
     }
 
+    // The number of bytes that are kept.
+    std::size_t kept() const noexcept { return kept_; }
+
 private:
     static constexpr std::size_t kBlock = 1 << 16;
 
     std::vector<std::unique_ptr<char[]>> blocks_;
     char* free_ = nullptr;
-    std::size_t left_ = 0;
+    std::size_t left_ = 0, kept_ = 0;
 };
 
 }  // namespace scwlearn

@@ -54,6 +54,8 @@ public:
     }
 
     std::size_t size() const noexcept { return is_hashed_ ? hashes_.size() : names_.size(); }
+    // The bytes of all names.
+    std::size_t bytes() const noexcept { return arena_.kept(); }
     bool is_hashed() const noexcept { return is_hashed_; }
     // The hash of each column, if names are hashed.
     const std::vector<std::uint32_t>& hashes() const noexcept { return hashes_; }

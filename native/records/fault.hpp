@@ -17,6 +17,13 @@ inline constexpr std::size_t kMostFeatures = std::size_t{1} << 20, kMostCrossed 
 // Upper bound on the different features of a batch, whose names Python keeps.
 inline constexpr std::size_t kMostNames = std::size_t{1} << 22;
 
+// A batch that is read in parts has hardly more values, names and bytes of names than this: its names take about 300 bytes
+// each in Python, too. Up to twice the names of the first record are allowed, because wide tables share them.
+inline constexpr std::size_t kPartValues = std::size_t{1} << 21, kPartNames = std::size_t{1} << 17,
+                             kPartBytes = std::size_t{1} << 24;
+// Upper bound on the bytes of the new names of a record, apart from those that its text contains.
+inline constexpr std::size_t kMostNameBytes = std::size_t{1} << 26;
+
 // Characters of a key or value that messages show.
 inline constexpr std::size_t kShown = 100;
 

@@ -79,6 +79,7 @@ public:
     // No feature may be 0. After an error, returns false and sets the fault.
     bool add(RecordFault& fault) {
         const std::size_t base = features_.size();
+        bytes_ = 0;
         for (const std::vector<std::size_t>& groups : spec_.interactions)
             if (!cross(groups, base, fault)) return false;
         return true;
@@ -141,6 +142,11 @@ private:
             if (i > 0) name_ += '*';
             columns_.append_name(features_[chosen_[i]].column, name_);
         }
+        bytes_ += name_.size();
+        if (features_.size() >= kMostFeatures + kMostCrossed || bytes_ > kMostNameBytes) {
+            fault = {"cross", name_.substr(0, kShown), std::to_string(features_.size())};
+            return false;
+        }
         const std::uint32_t column = columns_.unnamed(name_);
         if (acceptable(value) && features_.add({column, true, value, 0})) return true;
         fault = {"sum", name_.substr(0, kShown), text_of(value)};
@@ -152,6 +158,7 @@ private:
     Columns& columns_;
     std::vector<std::vector<std::size_t>> members_;  // places of the features of each group
     std::vector<std::size_t> chosen_;                // one of each group
+    std::size_t bytes_ = 0;                          // of the names of a record's products
     std::string name_, other_name_;
 };
 

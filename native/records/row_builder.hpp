@@ -71,6 +71,7 @@ public:
         has_unused_ |= is_open_;
         is_open_ = true;
         features_.clear();
+        bytes_before_ = columns_.bytes();
         fault_ = {};
         drop_open_row();
     }
@@ -193,7 +194,14 @@ public:
         }
         rows_.offsets.push_back(static_cast<std::int32_t>(rows_.values.size()));
         is_open_ = false;
+        if (rows_.offsets.size() == 2) names_of_first_ = columns_.size();
         return true;
+    }
+
+    // Whether the rows fill a batch, so that the next record should begin another one.
+    bool is_full() const noexcept {
+        return rows_.values.size() >= kPartValues || columns_.size() > std::max(kPartNames, 2 * names_of_first_) ||
+               columns_.bytes() > std::max(kPartBytes, 2 * kPartBytes / kPartNames * names_of_first_);
     }
 
     const RecordFault& fault() const noexcept { return fault_; }
@@ -310,7 +318,7 @@ private:
     }
 
     bool add(const Key& key, std::uint32_t column, double value, bool numeric) {
-        if (features_.size() >= kMostFeatures) return fail("many", key, {});
+        if (features_.size() >= kMostFeatures || columns_.bytes() - bytes_before_ > kMostNameBytes) return fail("many", key, {});
         if (!features_.add({column, numeric, value, key.groups})) return fail("sum", key, text_of(value));
         return true;
     }
@@ -325,6 +333,8 @@ private:
     RecordFeatures features_;  // of the current row
     Interactions interactions_{spec_, features_, columns_};
     BuiltRows rows_;
+    std::size_t names_of_first_ = 0;  // known after the first row
+    std::size_t bytes_before_ = 0;    // of the names known before the current row
     bool is_open_ = false;     // whether the current row has not ended
     bool has_unused_ = false;
     RecordFault fault_;

@@ -52,6 +52,8 @@ class Parsed(NamedTuple):
     broken: DataError | None = None
     #: Places of all records of a table that are left out.
     bad: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    #: Parses what is left of a chunk whose examples fill more than one batch; called when these have been consumed.
+    rest: Callable[[], Parsed] | None = None
 
 
 class TooLong(NamedTuple):
@@ -104,7 +106,7 @@ class Reader(ABC):
         skipped.begin()
         try:
             with closing(self._parsed()) as results:
-                for batches, count, errors, more, broken, bad_places in results:
+                for batches, count, errors, more, broken, bad_places, _ in results:
                     if self.is_resolved and not is_announced:
                         is_announced = True
                         yield self.schema
@@ -134,6 +136,16 @@ class Reader(ABC):
             raise NoExamples(f"no examples{unread}; {self.expected}", source=name)
 
     def _parsed(self) -> Generator[Parsed, None, None]:
+        with closing(self._parsed_chunks()) as results:
+            for parsed in results:
+                yield parsed
+                while (rest := parsed.rest) is not None:
+                    # Not ahead: a few bytes may have many features.
+                    del parsed
+                    parsed = rest()
+                    yield parsed
+
+    def _parsed_chunks(self) -> Generator[Parsed, None, None]:
         chunks = self.chunks()
         # If the schema is complete, it is announced by nothing, once threads have begun to read ahead.
         first = [Parsed((), 0)] if self.is_resolved else []
@@ -209,6 +221,11 @@ class Reader(ABC):
                 buffer = new_memory(size)
             used = len(rest)
             buffer[:used] = rest
+
+
+def rest_of(text: NDArray[np.uint8], used: NDArray[np.int64]) -> NDArray[np.uint8] | None:
+    """Return what is left of a text, of which a native parser has used some bytes; None if that is nothing."""
+    return text[int(used[0]) :].copy() if used[0] < len(text) else None
 
 
 def _after_line(stream: Stream, buffer: mmap) -> bytes:

@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 
 # Few enough that Ctrl-C is answered at once.
 _ROWS_SCORED_AT_ONCE = 2**18
+# With more classes, labels that do not fit into memory are probably no classes.
+_FEW_CLASSES = 1000
 # Floats that a row takes while it is scored, per class.
 _FLOATS_PER_CLASS = 64
 
@@ -230,7 +232,8 @@ class MultiClass(ClassAxis):
         return ensure_memory(
             2 * 8 * _entries(covariance, size, lanes_for(classes), averaged=averaged),
             what=f"{{covariance={covariance.name}}} with {size} weights for each of {classes} classes",
-            instead="{covariance=diagonal} or {shared_covariance=True} needs less",
+            instead="{covariance=diagonal} or {shared_covariance=True} needs less"
+            + ("; are the labels a regression target?" if classes > _FEW_CLASSES else ""),
         )
 
     def record(self, rows: int, classes: int) -> Recorded:

@@ -30,6 +30,9 @@ from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
 
+#: Scores of rows for all classes that are kept together: a quarter of a gigabyte.
+MOST_SCORES = 2**25
+
 
 class Classifier(ClassifyOne):
     """An online classifier on labels of any one kind, in any number of classes.
@@ -232,6 +235,8 @@ class Classifier(ClassifyOne):
             before = self.counts
             if self.is_binary and len(classes) > 2:
                 self.snapshot = self._learn_third_class(lesson, classes, places)
+            elif len(classes) > 2 and len(found.numbers) * len(classes) > MOST_SCORES:
+                self.snapshot = self._learn_in_parts(lesson, classes, places)
             else:
                 snapshot = Snapshot(self.learner, copy(self.calibration), classes)
                 try:
@@ -293,6 +298,17 @@ class Classifier(ClassifyOne):
         lesson.part(places[third:]).teach(several)
         return several
 
+    def _learn_in_parts(self, lesson: Lesson, classes: Classes, places: slice | NDArray[np.intp]) -> Snapshot:
+        """Learn from rows whose scores for all classes would take too much memory together."""
+        places, known = np.arange(len(lesson.rows))[places], len(self.classes)
+        snapshot = Snapshot(copy(self.learner), copy(self.calibration), self.classes)
+        for part in parts_of(len(places), len(classes)):
+            chosen = places[part]
+            known = max(known, int(lesson.numbers[chosen].max()) + 1)
+            snapshot = snapshot._replace(classes=classes.first(known))
+            lesson.part(chosen).teach(snapshot)
+        return snapshot._replace(classes=classes)
+
     def scores(self, x: Any) -> Array:
         """Compute the scores of the classes in the order of their labels: (rows, classes), or (rows,) for up to two.
 
@@ -308,12 +324,19 @@ class Classifier(ClassifyOne):
         Ties between scores go to the class with the lowest number; in the binary case, to class 1.
         """
         snapshot = self.snapshot
-        if self.costs is not None:
-            numbers = self.costs.decide(self._probabilities(snapshot, x), snapshot.classes)
+        rows = x if isinstance(x, NamedRows) else as_rows(x, check=False)
+        parts = parts_of(len(rows), len(snapshot.classes))
+        if len(parts) < 2:
+            numbers = self._predict(snapshot, rows)
         else:
-            numbers = snapshot.predict(snapshot.learner.scores(x))
+            numbers = np.concatenate([self._predict(snapshot, rows.slice(part.start, part.stop)) for part in parts])
         labels: NDArray[Any] = snapshot.classes.labels.take(numbers)
         return labels
+
+    def _predict(self, snapshot: Snapshot, rows: Rows | NamedRows) -> NDArray[np.intp]:
+        if self.costs is not None:
+            return self.costs.decide(self._probabilities(snapshot, rows), snapshot.classes)
+        return snapshot.predict(snapshot.learner.scores(rows))
 
     def probabilities(self, x: Any) -> Array:
         """Return the probability of each class, in the order of the labels: (rows, classes)."""
@@ -381,6 +404,12 @@ class Classifier(ClassifyOne):
     @property
     def _model(self) -> Any:
         return self.learner.model
+
+
+def parts_of(rows: int, classes: int) -> list[slice]:
+    """Return the parts of rows whose scores for all classes are kept together."""
+    size = max(1, MOST_SCORES // max(1, classes))
+    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
 
 
 def _spread(values: NDArray[Any], places: slice | NDArray[np.intp], count: int) -> NDArray[Any]:

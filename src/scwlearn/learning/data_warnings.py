@@ -9,7 +9,17 @@ SORTED_LABELS = (
 )
 #: To be filled with the sizes of features.
 UNEVEN_FEATURES = "features differ by orders of magnitude ({}), which only a full covariance makes up for"
+#: To be filled with the number of labels, and with how many examples have them.
+MANY_LABELS = "{:,} distinct labels in {}; is this a regression target?"
 EMPTY_EXAMPLES = "most examples have no feature that is not 0, so that they teach only the intercept"
+
+# More classes than this, a new one with every tenth example, are probably a regression target.
+_MANY_CLASSES = 50
+
+
+def has_many_labels(labels: int, examples: int) -> bool:
+    """Return whether the number of distinct labels suggests a regression target."""
+    return labels > max(_MANY_CLASSES, examples / 10)
 
 
 class DataWarning(UserWarning):

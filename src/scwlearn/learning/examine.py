@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.labels import count_labels, looks_sorted
 from scwlearn.data.rows import Rows
-from scwlearn.learning.data_warnings import EMPTY_EXAMPLES, SORTED_LABELS, UNEVEN_FEATURES
+from scwlearn.learning.data_warnings import EMPTY_EXAMPLES, MANY_LABELS, SORTED_LABELS, UNEVEN_FEATURES, has_many_labels
 
 #: Only a model that has seen fewer examples is new, and its next batch a first one.
 NEW = 1024
@@ -37,10 +37,16 @@ class Findings(NamedTuple):
     uneven_features: tuple[FeatureSize, FeatureSize] | None = None
     #: Whether most rows have no features.
     mostly_empty: bool = False
+    #: The number of distinct labels and of examples, if there are too many labels for classes.
+    many_labels: tuple[int, int] | None = None
 
     def messages(self) -> list[str]:
         """Return the warnings of the interfaces in Python."""
-        found = [f"{SORTED_LABELS}; shuffle the examples"] if self.sorted_labels else []
+        found = []
+        if self.many_labels:
+            labels, examples = self.many_labels
+            found.append(MANY_LABELS.format(labels, f"the first {examples:,} examples"))
+        found += [f"{SORTED_LABELS}; shuffle the examples"] if self.sorted_labels else []
         if self.uneven_features:
             sizes = describe_sizes(self.uneven_features, "column", first=0)
             found.append(f'{UNEVEN_FEATURES.format(sizes)}; use scale="standard", or standardise them')
@@ -67,7 +73,9 @@ def examine(rows: Rows | NamedRows | tuple[Any, ...], labels: NDArray[Any], *, s
     `sizes` tells whether the sizes of features matter, `constant` whether there is an intercept.
     """
     changes = int(np.count_nonzero(labels[1:] != labels[:-1]))
-    is_sorted = looks_sorted(count_labels(labels)[1].tolist(), changes)
+    counts = count_labels(labels)[1].tolist()
+    is_sorted = looks_sorted(counts, changes)
+    many = (len(counts), len(labels)) if has_many_labels(len(counts), len(labels)) else None
     names: list[Any] = []
     if isinstance(rows, tuple):
         stored, columns, lengths = _numbers_in(rows[:_SAMPLE], names)
@@ -79,7 +87,7 @@ def examine(rows: Rows | NamedRows | tuple[Any, ...], labels: NDArray[Any], *, s
     there = stored > 0
     filled = np.bincount(np.repeat(np.arange(len(lengths)), lengths)[there], minlength=len(lengths))
     uneven = _uneven(stored[there], columns[there], names, constant=constant) if sizes else None
-    return Findings(is_sorted, uneven, bool(2 * np.count_nonzero(filled) < len(filled)))
+    return Findings(is_sorted, uneven, bool(2 * np.count_nonzero(filled) < len(filled)), many)
 
 
 def _numbers_in(

@@ -72,7 +72,8 @@ class Lesson(NamedTuple):
         if not snapshot.is_binary:
             snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)
         # The calibration takes its scores twice, and new names are counted.
-        with memory_held(16 * len(self.rows) * (len(snapshot.classes) + _NUMBERS_OF_A_ROW)):
+        rows = len(self.rows) if self.weights is None else np.count_nonzero(self.weights)
+        with memory_held(16 * int(rows) * (len(snapshot.classes) + _NUMBERS_OF_A_ROW)):
             if isinstance(self.rows, tuple):
                 self._teach_dicts(snapshot, self.rows)
                 return

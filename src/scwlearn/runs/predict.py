@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from scwlearn.data.batch import Batch
 from scwlearn.data.formats import get_format
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.display.formatting import one_line
+from scwlearn.learning.classifier import parts_of
 from scwlearn.runs.batches import align_rows
 from scwlearn.runs.coverage import Coverage, CoverageCounter
 from scwlearn.runs.metrics import label_ranks
@@ -63,6 +64,12 @@ def predict(
     return Predictions(label_ranks(now.classes)[numbers], ordered, variances, chances)
 
 
+def parts_to_predict(model: TrainedModel, examples: Batch) -> Iterator[Batch]:
+    """Yield the parts of a batch whose scores for all classes fit into memory together."""
+    parts = parts_of(len(examples), len(model.classifier.classes))
+    yield from [examples] if len(parts) < 2 else (examples.slice(part.start, part.stop) for part in parts)
+
+
 class PredictionLines:
     """Formats the predictions of a model, one line per example.
 
@@ -96,6 +103,9 @@ class PredictionLines:
 
     def lines(self, examples: Batch) -> Iterator[str]:
         """Return a line for each example."""
+        return chain.from_iterable(map(self._lines, parts_to_predict(self._model, examples)))
+
+    def _lines(self, examples: Batch) -> Iterator[str]:
         found = predict(self._model, examples, probabilities=self._probabilities, counter=self._counter)
         if self._as_json:
             return self._objects(examples, found)

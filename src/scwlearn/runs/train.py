@@ -20,15 +20,19 @@ from scwlearn.data.run_record import Baseline, Pass, Point, Record
 from scwlearn.data.schema import Schema
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
+from scwlearn.learning.data_warnings import has_many_labels
 from scwlearn.learning.examine import describe_sizes
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
 from scwlearn.runs.batches import check_label_type, numbers_as_names, training_labels
 from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.metrics import LabelCounts, ProbabilityMetrics, ProgressiveMetrics, label_ranks
 from scwlearn.runs.trained_model import TrainedModel
+from scwlearn.runs.warnings import many_labels
 
 #: Largest weights of each class in a record.
 TOP_WEIGHTS = 20
+# Examples that show whether labels are classes.
+_ENOUGH = 1024
 
 
 @dataclass(eq=False)
@@ -59,6 +63,8 @@ class TrainingRun:
     #: Called at each power of two examples, and when the model should be saved.
     on_doubling: Callable[[Point], None] | None = None
     on_save: Callable[[], None] = lambda: None
+    #: Called early, with what is suspicious about the data.
+    on_warning: Callable[[str], None] = lambda text: None
     clock: Callable[[], float] = time.perf_counter
     points: list[Point] = field(default_factory=list, init=False)
     passes: list[Pass] = field(default_factory=list, init=False)
@@ -69,6 +75,7 @@ class TrainingRun:
     metrics: ProgressiveMetrics = field(init=False)
     _read: int = field(default=0, init=False)
     _started: float = field(default=0.0, init=False)
+    _has_warned: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         saves = () if self.save_every is None else count(self.save_every, self.save_every)
@@ -245,6 +252,12 @@ class TrainingRun:
                 self.on_doubling(self._with_nonzero(point))
         if self.save_every is not None and seen % self.save_every == 0:
             self.on_save()
+
+        if seen >= _ENOUGH and seen & (seen - 1) == 0 and not self._has_warned:
+            labels = len(self.classifier.classes)
+            self._has_warned = has_many_labels(labels, seen)
+            if self._has_warned:
+                self.on_warning(many_labels(labels, seen))
 
     def _point(self) -> Point:
         counts, seconds = self.counts, self.clock() - self._started

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scwlearn.data.run_record import Baseline, Record
 from scwlearn.display.formatting import number_text, plural
-from scwlearn.learning.data_warnings import SORTED_LABELS, UNEVEN_FEATURES
+from scwlearn.learning.data_warnings import MANY_LABELS, SORTED_LABELS, UNEVEN_FEATURES, has_many_labels
 
 if TYPE_CHECKING:
     from scwlearn.runs.coverage import Coverage
@@ -17,8 +17,6 @@ _MIN_EXAMPLES = 100
 
 # Fewer held-out examples say nothing about the error.
 _MIN_HELD_OUT = 20
-# More classes than this, a new one with every tenth example, are probably a regression target.
-_MANY_CLASSES = 50
 # Labels listed in a message.
 _LISTED = 10
 
@@ -66,8 +64,8 @@ def training_warnings(
     found += unseen_labels("--costs", [*costs, *(label for row in costs.values() for label in row)], labels)
     if len(labels) == 1:
         found.append(f"all examples have the label {labels[0]}; a classifier needs at least two classes")
-    if len(labels) > max(_MANY_CLASSES, seen / 10):
-        found.append(f"{len(labels):,} distinct labels in {plural(seen, 'example')}; is this a regression target?")
+    if has_many_labels(len(labels), seen):
+        found.append(many_labels(len(labels), seen))
     if sorted_labels:
         shuffle = "a larger --shuffle-buffer" if buffer else "--shuffle-buffer N, with N larger than the runs"
         found.append(f"{SORTED_LABELS}; shuffle the file, or use {shuffle}")
@@ -78,6 +76,11 @@ def training_warnings(
         worse += worse_than_baseline(*held_out, subject="on the held-out examples, the model")
         found += with_advice(worse, settings, order=not sorted_labels and not shuffled, algorithm=not shuffled)
     return found
+
+
+def many_labels(labels: int, seen: int) -> str:
+    """Return the warning about a probable regression target."""
+    return MANY_LABELS.format(labels, plural(seen, "example"))
 
 
 def with_advice(

@@ -185,6 +185,7 @@ def _new_run(given: dict[str, Any], data: Input, model: ModelConfig | Classifier
         jobs=job_threads(given["jobs"]),
         on_doubling=None if data.terminal.quiet else table.add,
         on_save=save,
+        on_warning=lambda text: data.terminal.warn([text]),
     )
     return run
 

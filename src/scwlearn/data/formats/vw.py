@@ -5,9 +5,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scwlearn._native import LONGEST_KEY, LONGEST_LABEL, parse_vw, vw_labels_are_words
 from scwlearn.data.batch import Batch, NamedRows
@@ -16,7 +18,7 @@ from scwlearn.data.formats import Format, starts_binary
 from scwlearn.data.io.errors import shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import LineReader, Parsed, TooLong
+from scwlearn.data.reader import LineReader, Parsed, TooLong, rest_of
 from scwlearn.data.records import with_words
 from scwlearn.data.schema import Schema
 from scwlearn.data.weights import ALLOWED_WEIGHT
@@ -58,15 +60,20 @@ class _Reader(LineReader):
 
     def parse(self, chunk: memoryview) -> Parsed:
         """Parse lines."""
+        return self._parse_text(np.frombuffer(chunk, dtype=np.uint8))
+
+    def _parse_text(self, text: NDArray[np.uint8]) -> Parsed:
         has_words = None if self.options.ignores_labels else bool(self._has_words)
+        used = np.zeros(1, dtype=np.int64)
         rows, (numbers, word_numbers, words), weights, tags, places, (lines, unlabelled), bad = parse_vw(
-            np.frombuffer(chunk, dtype=np.uint8), self._spec, has_words, *self.flags
+            text, self._spec, has_words, *self.flags, used
         )
         x = NamedRows.of_arrays(*rows, self.options.slots)
         self.options.skipped.unlabelled += unlabelled
         whole = Batch(x, word_numbers, weights, places, self.stream.name, tags=tags)
         batches = with_words(whole, words) if words else [whole.with_labels(numbers, ~np.isnan(numbers))]
-        return self.parsed(batches, lines, bad)
+        parsed, rest = self.parsed(batches, lines, bad), rest_of(text, used)
+        return parsed if rest is None else parsed._replace(rest=partial(self._parse_text, rest))
 
     def problem(self, kind: str) -> dict[str, str]:
         """Return the problem for an error of the parser."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from dataclasses import replace
+from functools import partial
 from mmap import mmap
 from typing import Any
 
@@ -16,7 +17,7 @@ from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import Parsed, Reader
+from scwlearn.data.reader import Parsed, Reader, rest_of
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema, spec_of
 from scwlearn.data.tables.resolve import (
@@ -85,14 +86,21 @@ class DelimitedReader(Reader):
                 return Parsed((), before)
         if not self.is_resolved:
             self._resolve(text)
+        return self._parse_records(text, before)
+
+    def _parse_records(self, text: Text, before: int) -> Parsed:
+        """Parse records, before which the chunk has some lines."""
+        used = np.zeros(1, dtype=np.int64)
         rows, labels, weights, lines, count, (bad, first) = parse_csv(
-            text, self._spec, self._names, self._delimiter, self.schema.label_kind or "any", *self.flags
+            text, self._spec, self._names, self._delimiter, self.schema.label_kind or "any", *self.flags, used
         )
         errors = [self._error(kind, before + line, name, found) for kind, line, name, found in first]
         broken = errors.pop() if first and first[-1][0] == "quote" else None
         source = self.stream.name, self.options.slots
         batches = record_batches(rows, labels, weights, lines + before, *source) if self.is_resolved else ()
-        return Parsed(batches, before + count, errors, len(bad) - len(first), broken, before + bad)
+        parsed = Parsed(batches, before + count, errors, len(bad) - len(first), broken, before + bad)
+        rest = rest_of(text, used)
+        return parsed if rest is None else parsed._replace(rest=partial(self._parse_records, rest, 0))
 
     def _read_names(self, text: Text) -> tuple[int, int]:
         """Set the names of the columns, if there is a record; return the end of the header and the lines up to it."""

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Generator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from mmap import mmap
 from typing import Any, BinaryIO, NamedTuple
@@ -20,7 +21,7 @@ from scwlearn.data.features import PLAIN, is_unicode
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import Parsed, Reader, TooLong
+from scwlearn.data.reader import Parsed, Reader, TooLong, rest_of
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema, check_roles, default_label, listed, spec_of
 from scwlearn.data.tables.resolve import find_column, is_complete
@@ -72,6 +73,13 @@ class _Piece(NamedTuple):
     lines: int = 0
     columns: int = 0
 
+    def cut(self, rest: Text) -> _Piece:
+        """Return the piece that is left of this one."""
+        newlines, behind = text_extent(self.text[: len(self.text) - len(rest)])
+        columns = behind if newlines else self.columns + behind
+        part = self.part if self.part == "lines" else "array rest"
+        return _Piece(rest, part, self.is_last, self.lines + newlines, columns)
+
 
 class JsonReader(Reader):
     """Reader of JSON lines, each of which is an object. Blank lines are ignored."""
@@ -94,6 +102,7 @@ class JsonReader(Reader):
         if not self.is_resolved:
             self._resolve(_sample(piece))
         optional, skips, most = self.flags
+        used = np.zeros(1, dtype=np.int64)
         (rows, labels, weights, places, count, (bad, first)), found_at = parse_json(
             piece.text,
             self._spec,
@@ -103,13 +112,15 @@ class JsonReader(Reader):
             most,
             piece.part,
             piece.is_last,
+            used,
         )
         errors = [self._error(*fault, place, piece) for fault, place in zip(first, found_at, strict=True)]
         broken = errors.pop() if first and first[-1][0] in _BREAKS else None
         # Made here, in the thread that parses.
         source = self.stream.name, self.options.slots
         batches = [*record_batches(rows, labels, weights, places, *source)] if self.is_resolved else ()
-        return Parsed(batches, count, errors, len(bad) - len(first), broken)
+        parsed, rest = Parsed(batches, count, errors, len(bad) - len(first), broken), rest_of(piece.text, used)
+        return parsed if rest is None else parsed._replace(rest=partial(self.parse_piece, piece.cut(rest)))
 
     def _resolve(self, sample: list[dict[str, Any]]) -> None:
         """Complete the schema, if there are records."""

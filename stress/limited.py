@@ -126,6 +126,7 @@ def limited_memory(random: Random) -> Iterator[str]:
     if library is not None and random.random() < 0.5:
         after, count = int(10 ** random.uniform(0, 3.5)) - 1, random.choice([1, 1, 10, 10**9])
         least = random.choice([1, 1, 1, 1000, 100_000])
+        print(f"allocation {after} of {least} bytes or more fails, {count} times", file=sys.stderr)
         library.fail_allocations(after, count, ctypes.c_size_t(least))
         try:
             yield f"allocation {after} of {least} bytes or more fails, {count} times"
@@ -134,6 +135,7 @@ def limited_memory(random: Random) -> Iterator[str]:
         return
     more = int(10 ** random.uniform(3.5, 8))
     size = int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE
+    print(f"{more} bytes are left", file=sys.stderr)
     resource.setrlimit(resource.RLIMIT_AS, (size + more, resource.RLIM_INFINITY))
     try:
         yield f"{more} bytes are left"

@@ -23,6 +23,8 @@ _ALWAYS_HELD = 2**22
 
 # Of a thread: address space, of which little is used.
 _STACK = 2**23
+# More threads of BLAS are rare, and need little more.
+_MOST_BLAS_THREADS = 8
 # How long to wait for an item before looking whether its thread is alive (seconds).
 _PATIENCE = 1.0
 
@@ -90,6 +92,14 @@ def check_memory(size: int) -> None:
     For code that would crash without them, as BLAS does.
     """
     new_memory(_ALWAYS_HELD + size).close()
+
+
+def check_memory_for_blas() -> None:
+    """Raise a MemoryError unless there is memory for what BLAS allocates itself: its threads, and their first blocks.
+
+    OpenBLAS ends the process where it gets none. NumPy allocates the results and reports a lack of it.
+    """
+    check_memory(_STACK * min(os.cpu_count() or 1, _MOST_BLAS_THREADS))
 
 
 def start_thread(thread: threading.Thread) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scwlearn._native import Coordinates, learn_coordinates
 from scwlearn._util.checks import check_int
 from scwlearn._util.interrupts import interruptible, interrupts_held
+from scwlearn._util.memory import check_memory_for_blas
 from scwlearn._util.threads import allowed_threads, one_blas_thread
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Block, Rows, as_rows
@@ -348,6 +349,7 @@ class KernelLearner(BaseLearner):
 
     def _coordinates(self, batch: _KernelBatch, inside: Array, size: int, room: int) -> tuple[Array, Coordinates]:
         """Return the coordinates of a batch in a span with room for more examples: padded, and for the loops."""
+        check_memory_for_blas()
         residuals = batch.kernels - inside @ inside.T
         norms = np.maximum(batch.kernels.diagonal(), 0.0)
         # Round residual norms up. If a norm were too small, the coordinates along its vector would be too large
@@ -381,6 +383,7 @@ class KernelLearner(BaseLearner):
             raise ValueError("this learner has not learned from any row yet")
         rows = as_rows(x)
         self._check_width(rows)
+        check_memory_for_blas()
         blocks = (as_doubles(block) for block in rows.blocks(_ROWS_SCORED_AT_ONCE))
         return [function(block, self.kernel.with_support(block, self.support)) for block in blocks]
 

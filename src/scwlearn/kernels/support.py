@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import solve_triangular
 
+from scwlearn._util.memory import check_memory_for_blas
+
 Array = NDArray[np.float64]
 
 # Number of unknowns of a triangular system to solve at a time; the rest is matrix products.
@@ -89,6 +91,7 @@ class Support(Examples):
     def coordinates(self, kernels: Array) -> Array:
         """Return the coordinates of rows from their kernels with the support."""
         found = np.empty_like(kernels)
+        check_memory_for_blas()
         for part in self._panels():
             rest = kernels[:, part] - found[:, : part.start] @ self._factor[part, : part.start].T
             found[:, part] = solve_triangular(self._factor[part, part], rest.T, lower=True, check_finite=False).T
@@ -97,6 +100,7 @@ class Support(Examples):
     def coefficients(self, vector: Array) -> Array:
         """Return c with vector = sum of c_p (example p), for a vector in the span given by its coordinates."""
         found = vector.copy()
+        check_memory_for_blas()
         for part in reversed(self._panels()):
             found[part] -= self._factor[part.stop : self.count, part].T @ found[part.stop :]
             found[part] = solve_triangular(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import SMALLEST_VARIANCE, full_precisions, full_stride, widen_full
+from scwlearn._util.memory import check_memory_for_blas
 from scwlearn.model.covariance import Array, Matrix, check_variances, zeros
 
 # Up to this size the non-zero half of U fits into the cache of a core.
@@ -104,6 +105,7 @@ class Full:
     def marginal(self, memory: Array, features: NDArray[np.int64], classes: int, prior: float) -> Array:
         size = len(features)
         smaller = self.start(size, self.lanes(memory), prior)
+        check_memory_for_blas()
         known = 1 if self.shared else classes
         for old, new in zip(self._sigmas(memory)[:known], self._sigmas(smaller, size), strict=False):
             # Sigma of these features is R R' for the rows R of a root, and R = T Q for an upper triangle T: U D^(1/2).
@@ -234,6 +236,7 @@ def _of_rows(x: Matrix, sigma: Array) -> Array:
     size, places = len(sigma) - 3, _places(sigma)
     in_place = np.array_equal(places, np.arange(size))
     columns = sigma[3:, :size] if in_place else sigma[3:, places]
+    check_memory_for_blas()
     return _squared_lengths(np.asarray(x @ columns.T) * np.sqrt(sigma[2, :size]))
 
 

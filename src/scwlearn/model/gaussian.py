@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import CACHED_FEATURES, LANE_MULTIPLE, LARGEST_VARIANCE, SCALARS, SMALLEST_VARIANCE, Model
+from scwlearn._util.memory import check_memory_for_blas
 from scwlearn.model.average import Average
 from scwlearn.model.covariance import Array, Covariance, Indices, Matrix, aligned_copy, is_sound
 from scwlearn.model.interleaved import Interleaved
@@ -309,6 +310,7 @@ class Gaussian:
     def matrix(self, number: int = 0) -> Array:
         """Return Sigma of a class, exactly symmetric."""
         root = self.root(number)
+        check_memory_for_blas()
         half = root @ root.T
         matrix: Array = (half + half.T) / 2
         return matrix

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from scwlearn._util.memory import check_memory_for_blas
 from scwlearn.model.covariance import Array, Matrix, squares
 from scwlearn.model.interleaved import Interleaved
 
@@ -20,4 +21,5 @@ class Identity(Interleaved):
     def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
         if self.lanes(memory) == 1:
             return (prior * np.asarray(squares(x).sum(axis=1))).reshape(-1, 1)
+        check_memory_for_blas()
         return np.asarray(squares(x) @ self.variances(memory, prior).T)

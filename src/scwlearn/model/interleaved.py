@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LANE_MULTIPLE
+from scwlearn._util.memory import check_memory_for_blas
 from scwlearn.model.covariance import Array, Matrix, check_variances, extended, squares, zeros
 
 # Features whose lanes are separated at a time.
@@ -135,6 +136,7 @@ class Interleaved:
 
     def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
         spread = self._spread(memory)
+        check_memory_for_blas()
         # A vector for a binary model: BLAS rounds the product with a matrix differently.
         product = squares(x) @ (spread[:, 0] if self.lanes(memory) == 1 else self.variances(memory, prior).T)
         return np.asarray(product).reshape(x.shape[0], -1)

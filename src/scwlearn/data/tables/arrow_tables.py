@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyarrow import ipc, parquet
 
 from scwlearn._native import read_arrow
+from scwlearn._util.memory import check_memory
 from scwlearn.data.batch import Batch
 from scwlearn.data.detect import SAMPLE
 from scwlearn.data.features import Features
@@ -99,6 +100,8 @@ class _RecordBatchReader(Reader):
 
     def _read(self, chunk: Any) -> Any:
         kind = self.schema.label_kind or "any"
+        # Where Arrow lacks memory to describe its arrays, it ends the process.
+        check_memory(0)
         return read_arrow(chunk.__arrow_c_array__(), self._spec, kind, *self.flags, _MAX_VALUES, utc_offset)
 
     def _resolve(self, chunk: Any) -> None:

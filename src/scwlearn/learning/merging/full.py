@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.memory import check_memory_for_blas
 from scwlearn._util.threads import one_blas_thread
 from scwlearn.learning.merging.diagonal import LEAST_EVIDENCE, shares
 from scwlearn.learning.merging.shards import Shard, Shards, check_finite
@@ -205,6 +206,7 @@ def _eigen(seen: Array) -> tuple[Array, Array]:
     import scipy.linalg
 
     check_finite(seen)
+    check_memory_for_blas()
     c, V = scipy.linalg.eigh(seen, lower=False, driver="evd", check_finite=False)
     return c, V
 
@@ -232,10 +234,12 @@ def _lapack() -> Any:
     """Import SciPy's linear algebra when it is needed: it takes long to load."""
     import scipy.linalg.lapack
 
+    check_memory_for_blas()
     return scipy.linalg.lapack
 
 
 def _blas() -> Any:
     import scipy.linalg.blas
 
+    check_memory_for_blas()
     return scipy.linalg.blas

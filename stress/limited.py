@@ -120,10 +120,10 @@ def _fork(run: Callable[[Random], int], seed: str) -> tuple[int, str | None]:
 
 
 @contextmanager
-def limited_memory(random: Random) -> Iterator[str]:
-    """Let memory run out in the block: yield how, in words."""
+def limited_memory(random: Random, *, by_allocator: bool = True) -> Iterator[str]:
+    """Let memory run out in the block, under a limit or because the allocator fails; yield how, in words."""
     library = _preloaded()
-    if library is not None and random.random() < 0.5:
+    if library is not None and by_allocator and random.random() < 0.5:
         after, count = int(10 ** random.uniform(0, 3.5)) - 1, random.choice([1, 1, 10, 10**9])
         least = random.choice([1, 1, 1, 1000, 100_000])
         print(f"allocation {after} of {least} bytes or more fails, {count} times", file=sys.stderr)

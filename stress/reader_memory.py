@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +25,8 @@ __all__ = ["TRIAL", "run", "warm"]
 _PACKERS: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _TEXT = {"text": "text"}
+# Bytes of text that options may multiply.
+_MOST_EXPANDED = 10**5
 #: Bytes that any reader may take, however short its data are, and bytes for each byte of the data.
 CONSTANT, FACTORS = (
     64 * 2**20,
@@ -105,17 +108,18 @@ def _words(count: int, first: int = 0) -> list[str]:
     return found
 
 
-def _draw_features(random: Random) -> Features:
-    return random.choice(
-        [
-            Features(kinds=_TEXT),
-            Features(kinds=_TEXT),
-            Features(kinds=_TEXT, ngram=2),
-            Features(kinds=_TEXT, ngram=8, skips=8),
-            Features(kinds=_TEXT, char_ngrams=(1, 32), max_word_length=10_000),
-            Features(kinds=_TEXT, interactions=["text:text"]),
-        ]
-    )
+def _draw_features(random: Random, size: int) -> Features:
+    """Return features of a text, multiplied by options only where that does not take minutes."""
+    if size > _MOST_EXPANDED:
+        return random.choice([Features(kinds=_TEXT), Features(kinds=_TEXT, ngram=2)])
+    expanding: list[dict[str, Any]] = [
+        {},
+        {"ngram": 2},
+        {"ngram": 5, "skips": 3},
+        {"char_ngrams": (1, 32), "max_word_length": 10_000},
+        {"interactions": ["text:text"]},
+    ]
+    return Features(kinds=_TEXT, **random.choice(expanding))
 
 
 def _many_words(random: Random, size: int) -> list[list[str]]:
@@ -134,7 +138,7 @@ def _libsvm_values(random: Random, size: int) -> Drawn:
 
 def _vw_words(random: Random, size: int) -> Drawn:
     text = "".join(f"1 |text {' '.join(words)}\n" for words in _many_words(random, size))
-    features = random.choice([Features(), Features(ngram=8, skips=8), Features(interactions=["text:text"])])
+    features = replace(_draw_features(random, size), kinds={})
     return text.encode(), {"features": features, "slots": random.choice([0, 1000])}
 
 
@@ -167,17 +171,20 @@ def _csv_labels(random: Random, size: int) -> Drawn:
 
 def _csv_text(random: Random, size: int) -> Drawn:
     lines = ["label,text", *(f"{i % 2},{' '.join(words)}" for i, words in enumerate(_many_words(random, size))), ""]
-    return "\n".join(lines).encode(), {"label": "label", "features": _draw_features(random)}
+    return "\n".join(lines).encode(), {"label": "label", "features": _draw_features(random, size)}
 
 
 def _csv_one_cell(random: Random, size: int) -> Drawn:
-    return b'label,text\n1,"' + b"\n" * size + b'"\n', {"label": "label", "features": _draw_features(random)}
+    return b'label,text\n1,"' + b"\n" * size + b'"\n', {"label": "label", "features": _draw_features(random, size)}
 
 
 def _json_text(random: Random, size: int) -> Drawn:
     each = enumerate(_many_words(random, size))
     lines = [json.dumps({"label": i % 2, "text": " ".join(words)}) for i, words in each]
-    return "\n".join([*lines, ""]).encode(), {"features": _draw_features(random), "slots": random.choice([0, 0, 1000])}
+    return "\n".join([*lines, ""]).encode(), {
+        "features": _draw_features(random, size),
+        "slots": random.choice([0, 0, 1000]),
+    }
 
 
 def _json_keys(random: Random, size: int) -> Drawn:
@@ -195,7 +202,7 @@ def _json_nested(random: Random, size: int) -> Drawn:
 
 def _json_lists(random: Random, size: int) -> Drawn:
     words = ",".join(f'"{word}"' for word in _words(max(1, size // 8)))
-    return f'{{"label":1,"text":[{words}]}}\n'.encode(), {"features": _draw_features(random)}
+    return f'{{"label":1,"text":[{words}]}}\n'.encode(), {"features": _draw_features(random, size)}
 
 
 def _json_array(random: Random, size: int) -> Drawn:
@@ -221,7 +228,7 @@ def _arrow_text(random: Random, size: int) -> Drawn:
     file = io.BytesIO()
     table = pa.table({"label": [i % 2 for i in range(len(texts))], "text": texts})
     pyarrow.feather.write_feather(table, file, compression="uncompressed")
-    return file.getvalue(), {"label": "label", "features": _draw_features(random)}
+    return file.getvalue(), {"label": "label", "features": _draw_features(random, size)}
 
 
 KINDS: dict[str, Callable[[Random, int], Drawn]] = {

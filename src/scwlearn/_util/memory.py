@@ -126,7 +126,10 @@ def receive(queue: SimpleQueue[T], threads: Iterable[threading.Thread]) -> T:
 
 
 def new_memory(size: int) -> mmap.mmap:
-    """Return memory from the system, which is not filled with zeros until it is used; raise a MemoryError if there is none."""
+    """Return memory from the system, which takes no part of the machine's until it is used.
+
+    Raises a MemoryError if there is none.
+    """
     try:
         return mmap.mmap(-1, size, **_FLAGS)
     except (OSError, OverflowError):

@@ -119,11 +119,13 @@ class Features:
     interactions: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        for name, kind in self.kinds.items():
-            if not isinstance(name, str):
-                raise TypeError(f"the keys of kinds must be strings, got {name!r}")
-            _check_unicode("the keys of kinds", name)
-            check_choice(f"the kind of {name!r}", kind, KINDS)
+        # A table may have a million columns.
+        if {*map(type, self.kinds)} - {str} or {*self.kinds.values()} - {*KINDS} or not is_unicode("".join(self.kinds)):
+            for name, kind in self.kinds.items():
+                if not isinstance(name, str):
+                    raise TypeError(f"the keys of kinds must be strings, got {name!r}")
+                _check_unicode("the keys of kinds", name)
+                check_choice(f"the kind of {name!r}", kind, KINDS)
         check_choice("others", self.others, KINDS)
         check_choice("decimal", self.decimal, (".", ","))
         if not isinstance(self.separator, str) or not self.separator:

@@ -355,11 +355,11 @@ class Learner(OneAtATime):
         before = scale if safe else scale.copy()
         in_order = batch.sorted()
         with memory_held():
-            scaled = scale.learn(rows, order=batch.places)
-            if safe:
-                give_back_memory()
             try:
-                if not safe:
+                scaled = scale.learn(rows, order=batch.places)
+                if safe:
+                    give_back_memory()
+                else:
                     check_interrupts()
                 self._learn_rows(in_order, scaled, classes, record)
             except BaseException:

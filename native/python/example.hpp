@@ -30,13 +30,14 @@ template <class... What>
     nb::raise_python_error();
 }
 
-// A vector of float64 numbers: an array, used in place if possible, or what NumPy makes of any other object.
+// A vector of float64 numbers: a NumPy array of them, used in place, or what Python makes of any other object.
 class Vector {
 public:
     explicit Vector(nb::handle x) {
-        if (show(x)) return;
-        const nb::module_ numpy = nb::module_::import_("numpy");
-        if (!show(numpy.attr("require")(x, "float64", "CA"))) throw nb::type_error("x must hold float64 numbers");
+        // A subclass may mean something else by its memory: a masked array has values that do not count.
+        if (Py_TYPE(x.ptr()) == array_type() && show(x)) return;
+        if (!show(nb::module_::import_("scwlearn.data.rows").attr("as_vector")(x)))
+            throw nb::type_error("x must hold float64 numbers");
     }
     ~Vector() { PyBuffer_Release(&view_); }
     Vector(const Vector&) = delete;
@@ -55,6 +56,11 @@ public:
     }
 
 private:
+    static PyTypeObject* array_type() {
+        static PyObject* const type = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+        return reinterpret_cast<PyTypeObject*>(type);
+    }
+
     // Asks for the memory of an object; returns whether it holds float64 numbers as the loops read them.
     bool show(nb::handle object) noexcept {
         if (!PyObject_CheckBuffer(object.ptr())) return false;

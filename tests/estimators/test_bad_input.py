@@ -22,6 +22,18 @@ def with_value(value, *, at=(19, 1)):
 
 
 BAD_EXAMPLES = {
+    "masked": (
+        np.ma.array(X, mask=X < -1),
+        Y,
+        ValueError,
+        "X is a masked array with masked values; fill them in first",
+    ),
+    "integer": (
+        np.array([[1, 2, 10**400]] * 20, object),
+        Y,
+        ValueError,
+        "X holds a number that is too large; values must",
+    ),
     "nan": (with_value(np.nan), Y, ValueError, r"NaN: X\[19, 1\] = nan; values must be finite"),
     "infinity": (with_value(-np.inf), Y, ValueError, r"infinity: X\[19, 1\] = -inf"),
     "beyond 1e150": (with_value(2e150), Y, ValueError, r"too large: X\[19, 1\] = 2e\+150; .* at most 1e\+150"),
@@ -155,6 +167,26 @@ def test_a_broken_sparse_matrix_is_refused_before_it_is_converted(make):
         broken.coords[0][-1] = 2**30
     with pytest.raises(ValueError, match=f"X is not a valid {broken.format.upper()} matrix"):
         SCW1().fit(broken, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("indices", [0, 1, 2**30]), ("indices", [0, 1, -1]), ("indptr", [0, 2**30]), ("indptr", [-5, 3])],
+)
+def test_a_broken_sparse_row_is_not_explained(name, value):
+    row = sparse.csr_array(X[:1])
+    setattr(row, name, np.array(value, np.int32))
+    with pytest.raises(ValueError, match="X is not a valid CSR matrix"):
+        SCW1().fit(X, Y).explain(row)
+
+
+def test_only_one_example_is_explained():
+    model = SCW1().fit(X, Y)
+    assert model.explain(X[0]) == model.explain(X[:1]) == model.explain(sparse.coo_array(X[:1]))
+    with pytest.raises(ValueError, match=r"x has 2 rows of 3 features, but this model has 3; pass one example"):
+        model.explain(X[:2])
+    with pytest.raises(ValueError, match="x is a masked array with masked values"):
+        model.explain(np.ma.array(X[0], mask=[True, False, False]))
 
 
 def test_a_failed_allocation_raises_the_same_error(monkeypatch):

@@ -268,3 +268,14 @@ def test_the_rule_must_be_a_name_or_a_declared_rule():
     for wrong in (lambda m, v: (0.0, 0.0), None, 3):
         with pytest.raises(TypeError, match="the name of an algorithm or a Rule"):
             StreamClassifier(wrong)
+
+
+@pytest.mark.parametrize("labels", [["a", "b", "a", "b"], ["a", "b", "c", "a"]], ids=["two", "three"])
+def test_an_example_whose_score_or_variance_overflows_is_predicted_with_a_probability(labels):
+    model = StreamClassifier("scw1", initial_variance=1e90)
+    model.learn_many([{"x": 1.0, "y": -0.5}, {"x": -1.0}, {"y": 2.0}, {"x": 0.5, "y": 1.0}], labels)
+    far = {"x": 1e150, "y": -1e150}
+    alone, (together,) = model.predict_proba_one(far), model.predict_proba_many([far])
+    assert [*alone.values()] == together.tolist()
+    assert sum(alone.values()) == pytest.approx(1)
+    assert max(alone, key=alone.get) == model.predict_one(far) == model.predict_many([far])[0]

@@ -17,9 +17,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from scwlearn._native import LARGEST_VALUE, scan_rows
 from scwlearn._util.checks import is_masked
+from scwlearn.data.sparse import as_csr
 
 # Value types that the native loops read.
 _NATIVE_TYPES = (np.float32, np.float64)
+#: What a value may be, for messages.
+ALLOWED_VALUE = f"values must be finite and at most {LARGEST_VALUE:g} in magnitude"
 # Size of a block that is checked and then read again while it is in the cache.
 _CACHED_BYTES = 2**20
 
@@ -321,8 +324,7 @@ class Rows:
             return f"X is not a valid CSR matrix: {where} is outside its {self.width} columns"
         value = block.values[row, column] if block.indices is None else block.values[place]
         what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else "a value that is too large"
-        limit = f"values must be finite and at most {LARGEST_VALUE:g} in magnitude"
-        return f"Input X contains {what}: {where} = {value}; {limit}"
+        return f"Input X contains {what}: {where} = {value}; {ALLOWED_VALUE}"
 
 
 def as_rows(x: Any, *, check: bool = True) -> Rows:
@@ -343,25 +345,37 @@ def _native_type(values: NDArray[Any]) -> np.dtype[Any]:
     return values.dtype if values.dtype in _NATIVE_TYPES else np.dtype(np.float64)
 
 
-def _as_dense(x: Any) -> NDArray[Any]:
+def check_unmasked(x: Any, name: str = "X") -> None:
+    """Raise a ValueError for masked values, which most functions of NumPy would take as they are."""
     if is_masked(x):
-        raise ValueError("X is a masked array with masked values; fill them in first")
+        raise ValueError(f"{name} is a masked array with masked values; fill them in first")
+
+
+def as_vector(x: Any) -> NDArray[np.float64]:
+    """Return a single example as doubles, converted and checked as a matrix of one row is, but for its values."""
+    check_unmasked(x, "x")
+    vector = np.asarray(x)
+    if vector.ndim != 1:
+        raise ValueError(f"x must be a vector with one number for each feature, got {vector.ndim} dimension(s)")
+    return np.require(_as_dense(vector[np.newaxis])[0], np.float64, ["C", "A"])
+
+
+def _as_dense(x: Any) -> NDArray[Any]:
+    check_unmasked(x)
     dense = np.asarray(x)
     _check_matrix(dense, "biufO")
-    return dense.astype(np.float64) if dense.dtype.kind == "O" else dense
+    if dense.dtype.kind != "O":
+        return dense
+    try:
+        return dense.astype(np.float64)
+    except OverflowError:  # an int may be larger than any float
+        raise ValueError(f"X holds a number that is too large; {ALLOWED_VALUE}") from None
 
 
 def _as_csr(x: Any) -> CsrArrays:
-    """Return a sparse matrix as float32 or float64 CSR arrays that still have to be checked.
-
-    SciPy's conversions trust the arrays of a matrix and may crash on invalid ones: other formats are validated first.
-    """
+    """Return a sparse matrix as float32 or float64 CSR arrays that still have to be checked."""
     _check_matrix(x, "biuf")
-    if x.format != "csr":
-        _validate(x)
-    csr = x.tocsr()
-    if len(csr.indptr) != csr.shape[0] + 1 or len(csr.data) != len(csr.indices):
-        raise ValueError("X is not a valid CSR matrix: the lengths of its arrays do not match")
+    csr = as_csr(x)
     values = np.require(csr.data, _native_type(csr.data), ["C", "A"])
     return CsrArrays.of(values, csr.indices, csr.indptr, csr.shape[1])
 
@@ -371,21 +385,6 @@ def _check_matrix(x: Any, kinds: str) -> None:
         raise ValueError(f"X must be a matrix with one example per row, got {x.ndim} dimension(s)")
     if x.dtype.kind not in kinds:
         raise TypeError(f"X must hold real numbers, got {x.dtype}")
-
-
-def _validate(x: Any) -> None:
-    """Raise a ValueError if the indices of a sparse matrix of another format than CSR are out of bounds."""
-    from scipy.sparse import coo_array
-
-    try:
-        if hasattr(x, "check_format"):
-            x.check_format(full_check=True)
-        elif x.format == "coo":
-            coo_array((x.data, x.coords), shape=x.shape)
-        elif x.format == "lil" and [*map(len, x.rows)] != [*map(len, x.data)]:
-            raise ValueError("the lengths of its rows and data do not match")
-    except ValueError as error:
-        raise ValueError(f"X is not a valid {x.format.upper()} matrix: {error}") from None
 
 
 def same_type(indices: NDArray[Any], offsets: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

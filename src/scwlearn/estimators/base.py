@@ -20,7 +20,7 @@ from scwlearn._util.checks import check_bool, check_int
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import count_labels, given_classes, label_kind
-from scwlearn.data.rows import Rows
+from scwlearn.data.rows import ALLOWED_VALUE, Rows, check_unmasked
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
@@ -288,8 +288,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
                 f"X holds dicts, but {type(self).__name__} has numbered columns; StreamClassifier takes dicts, and "
                 "scikit-learn's DictVectorizer turns them into columns"
             )
+        check_unmasked(X)
         accepted = {"accept_sparse": True, "ensure_all_finite": False}
-        return Rows(validate_data(self, X, reset=reset, **accepted), check=False)
+        try:
+            return Rows(validate_data(self, X, reset=reset, **accepted), check=False)
+        except OverflowError:  # an int may be larger than any float
+            raise ValueError(f"X holds a number that is too large; {ALLOWED_VALUE}") from None
 
     def _examples(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Rows, NDArray[Any]]:
         if y is None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from scwlearn.data.rows import Rows
+from scwlearn.data.rows import Rows, as_vector
 from scwlearn.estimators.base import MarginVariance, OnlineClassifier, make_class
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.explain import explain_row
@@ -60,7 +60,7 @@ class ExplainedClassifier(OnlineClassifier):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
+        x : array-like of shape (n_features,), or array-like or sparse matrix of shape (1, n_features)
             The example.
 
         Returns
@@ -79,12 +79,13 @@ class ExplainedClassifier(OnlineClassifier):
         True
         """
         check_is_fitted(self)
-        values = Rows(np.asarray(x.toarray() if hasattr(x, "toarray") else x).reshape(1, -1)).dense()[0]
-        if len(values) != self.n_features_in_:
+        rows = Rows(x if np.ndim(x) == 2 or hasattr(x, "tocsr") else as_vector(x)[np.newaxis])
+        if len(rows) != 1 or rows.width != self.n_features_in_:
             raise ValueError(
-                f"x has {len(values)} features, but this model has {self.n_features_in_}; pass one example"
+                f"x has {len(rows)} rows of {rows.width} features, but this model has {self.n_features_in_}; pass one "
+                "example"
             )
-        return explain_row(self._classifier.snapshot, self._named(), values)
+        return explain_row(self._classifier.snapshot, self._named(), rows.dense()[0])
 
     def _named(self) -> list[Any]:
         names = getattr(self, "feature_names_in_", None)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scwlearn._native import CommitteeByOne, OneByOne, Vocabulary
 from scwlearn._util.interrupts import check_interrupts, interruptible, interrupts_held
 from scwlearn._util.memory import give_back_memory, memory_held
+from scwlearn.data.rows import as_vector
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.growing import Growing
@@ -141,7 +142,7 @@ class OneAtATime(Growing):
         if self.model is None:
             # Checked as a batch is.
             first = self._axis.score_before_first(y, w, self._classes)
-            self.learn(np.asarray(x, np.float64)[np.newaxis], [y], weights=[w])
+            self.learn(as_vector(x)[np.newaxis], [y], weights=[w])
             return first
         answer = (self._plain or self._handle(named=False)).learn(x, y, w)
         if answer is None:

@@ -59,14 +59,14 @@ class Snapshot(NamedTuple):
         """
         if not self.is_binary:
             scores = self._known(scores)
-            several = self.calibration.probabilities(scores, variances)
+            several = self.calibration.probabilities(*_in_range(scores, variances))
             if argmax_consistent:
                 several = _with_most_probable(several, scores.argmax(axis=1, keepdims=True))
             ordered: Array = several[:, self.classes.order]
             return ordered
         if len(self.classes) == 1:
             return np.ones((len(scores), 1))
-        second = self.calibration.probabilities(scores, variances)
+        second = self.calibration.probabilities(*_in_range(scores, variances))
         if argmax_consistent:
             second = np.where(scores >= 0, np.maximum(second, JUST_OVER_HALF), np.minimum(second, 1 - JUST_OVER_HALF))
         return np.stack([1 - second, second], axis=1)[:, self.classes.order]
@@ -94,6 +94,14 @@ class Snapshot(NamedTuple):
     def _known(self, scores: Array) -> Array:
         # Another thread may have brought the learner another class.
         return scores[:, : len(self.classes)]
+
+
+def _in_range(scores: Array, variances: Array) -> tuple[Array, Array]:
+    """Return scores and variances with the largest floats for those that have overflowed, and 0 for unknown scores."""
+    if np.isfinite(scores.sum() + variances.sum()) and variances.min(initial=0.0) >= 0:
+        return scores, variances
+    largest = np.finfo(np.float64).max
+    return np.nan_to_num(scores, nan=0.0), np.where(variances >= 0, np.minimum(variances, largest), largest)
 
 
 def _with_most_probable(probabilities: Array, top: NDArray[np.intp]) -> Array:

@@ -40,6 +40,7 @@ lint: $(VENV)/test.stamp $(VENV)/package.stamp
 	$(BIN)/mypy
 	$(BIN)/mypy native/compile_rules.py
 	$(BIN)/mypy stress/*.py
+	MYPYPATH=src:tests/_support $(BIN)/mypy fuzz/*.py fuzz/targets/*.py
 	MYPYPATH=src:benchmarks $(BIN)/mypy benchmarks/*.py benchmarks/quality/*.py benchmarks/speed/*.py
 	PYTHONPATH=src $(BIN)/lint-imports
 
@@ -52,11 +53,11 @@ sanitize: $(VENV)/test.stamp
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
 	  $(BIN)/python -m pytest -m native -p no:cacheprovider
 
-# Fuzz the parsers of LIBSVM, VW, CSV and JSON text (needs clang), the CSV reader and the model loader: some hours.
-# Fewer inputs: make fuzz RUNS=10000. A single target: fuzz/run.
-RUNS ?= 1000000
+# Fuzz every parser (needs clang) and every other face to the outside with a million inputs each: some hours.
+# A night: make fuzz FUZZ="--hours 8". Fewer: make fuzz FUZZ="--inputs 10000 vw json". All options: FUZZ=--help.
+FUZZ ?=
 fuzz: $(VENV)/fuzz.stamp $(VENV)/package.stamp
-	PYTHON=$(BIN)/python fuzz/run $(RUNS)
+	$(BIN)/python -m fuzz $(FUZZ)
 
 # Run every trial of stress/ at full length: hours. Fewer: make stress STRESS="forged_files --cases 100".
 STRESS ?=

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "lines_of.hpp"
+#include "inputs.hpp"
 #include "parse/json.hpp"
 
 namespace scwlearn {
@@ -48,21 +48,7 @@ struct Result {
 Result parse(const FeatureSpec& spec, const JsonForm& form, std::string_view text) {
     RowBuilder builder(spec);
     auto [parsed, places] = JsonParser(form, builder).parse(text);
-    const BuiltRows& rows = builder.rows();
-    promise(rows.offsets.size() == parsed.places.size() + 1 && rows.offsets[0] == 0);
-    promise(rows.values.size() == rows.columns.size());
-    promise(rows.offsets.back() == static_cast<std::int64_t>(rows.values.size()));
-    promise(std::is_sorted(rows.offsets.begin(), rows.offsets.end()));
-    for (std::size_t i = 0; i < rows.values.size(); ++i) {
-        promise(acceptable(rows.values[i]) && rows.values[i] != 0.0);
-        promise(rows.columns[i] >= 0 && static_cast<std::size_t>(rows.columns[i]) < builder.columns().size());
-    }
-    std::string name;
-    for (std::size_t column = 0; column < builder.columns().size(); ++column) {
-        if (!builder.columns().has_name(column)) continue;
-        builder.columns().name_of(column, name);
-        promise(is_utf8(name));
-    }
+    promise_rows(builder, parsed.places.size());
     return {std::move(parsed), std::move(places), std::move(builder.rows())};
 }
 

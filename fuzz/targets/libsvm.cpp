@@ -4,7 +4,7 @@
 #include <limits>
 #include <string_view>
 
-#include "lines_of.hpp"
+#include "inputs.hpp"
 #include "parse/libsvm.hpp"
 
 namespace scwlearn {

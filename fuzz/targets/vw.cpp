@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "lines_of.hpp"
+#include "inputs.hpp"
 #include "parse/vw.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     VwParser parser(form, spec);
     const VwParsed parsed = parser.parse(lines);
     RowBuilder& builder = parser.builder();
-    const BuiltRows& built = builder.rows();
+    promise_rows(builder, parsed.rows());
 
     const auto rows = static_cast<std::int64_t>(parsed.rows());
     const auto all = static_cast<std::int64_t>(std::count(lines.begin(), lines.end(), '\n'));
@@ -40,9 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     promise(parsed.found.size() == std::min(static_cast<std::size_t>(parsed.faulty), form.most_found));
     promise(parsed.label_words.size() == parsed.rows() && parsed.weights.size() == parsed.rows());
     promise(parsed.tags.size() == parsed.rows() && parsed.places.size() == parsed.rows());
-    promise(built.offsets.size() == parsed.rows() + 1 && built.offsets[0] == 0);
-    promise(built.values.size() == built.columns.size());
-    promise(built.offsets.back() == static_cast<std::int64_t>(built.values.size()));
 
     for (std::size_t i = 0; i < parsed.rows(); ++i) {
         const bool is_word = parsed.label_words[i] >= 0;
@@ -57,13 +54,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             promise(utf8_count(word.text) <= kLongestLabel);
         }
         promise(parsed.places[i] > (i > 0 ? parsed.places[i - 1] : 0) && parsed.places[i] <= parsed.lines);
-        std::set<std::int32_t> used;
-        for (std::int32_t j = built.offsets[i]; j < built.offsets[i + 1]; ++j) {
-            const auto at = static_cast<std::size_t>(j);
-            promise(acceptable(built.values[at]) && built.values[at] != 0.0);
-            promise(built.columns[at] >= 0 && static_cast<std::size_t>(built.columns[at]) < builder.columns().size());
-            promise(used.insert(built.columns[at]).second);
-        }
     }
     // No two full names are equal, unless they are crossed: "a*b" is also a name of its own.
     std::set<std::string> names;

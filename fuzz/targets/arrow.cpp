@@ -11,31 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "lines_of.hpp"
+#include "inputs.hpp"
 #include "parse/arrow.hpp"
 
 namespace scwlearn {
 
 namespace {
-
-// Draws numbers from an input; behind its end, all are 0.
-class Input {
-public:
-    Input(const std::uint8_t* data, std::size_t size) : p_(data), end_(data + size) {}
-
-    std::uint8_t byte() noexcept { return p_ == end_ ? 0 : *p_++; }
-    std::size_t below(std::size_t limit) noexcept { return byte() % limit; }
-    bool flag() noexcept { return (byte() & 1) != 0; }
-    void fill(void* out, std::size_t size) noexcept {
-        const std::size_t count = std::min(size, static_cast<std::size_t>(end_ - p_));
-        std::memset(out, 0, size);
-        if (count > 0) std::memcpy(out, p_, count);
-        p_ += count;
-    }
-
-private:
-    const std::uint8_t *p_, *end_;
-};
 
 // A table, in buffers that are exactly as large as its lengths and last offsets demand.
 class Table {
@@ -223,7 +204,7 @@ FeatureSpec spec_of(std::uint8_t options) {
 }
 
 void check(ParsedTable& parsed, RowBuilder& builder, const TableForm& form, std::int64_t rows) {
-    const BuiltRows& built = builder.rows();
+    promise_rows(builder, parsed.places.size());
     const auto read = static_cast<std::int64_t>(parsed.places.size());
     promise(parsed.lines <= rows && read + parsed.faulty <= parsed.lines && (form.skip_faults || parsed.faulty <= 1));
     promise(!form.skip_faults || parsed.lines == rows);
@@ -231,24 +212,10 @@ void check(ParsedTable& parsed, RowBuilder& builder, const TableForm& form, std:
     promise(parsed.labels.numbers().size() == parsed.places.size());
     promise(parsed.labels.word_numbers().size() == parsed.places.size());
     promise(parsed.weights.size() == (parsed.weighted ? parsed.places.size() : 0));
-    promise(built.offsets.size() == parsed.places.size() + 1 && built.offsets[0] == 0);
-    promise(built.values.size() == built.columns.size());
-    promise(built.offsets.back() == static_cast<std::int32_t>(built.values.size()));
-    promise(std::is_sorted(built.offsets.begin(), built.offsets.end()));
-    for (std::size_t i = 0; i < built.values.size(); ++i) {
-        promise(acceptable(built.values[i]) && built.values[i] != 0.0);
-        promise(built.columns[i] >= 0 && static_cast<std::size_t>(built.columns[i]) < builder.columns().size());
-    }
     for (std::size_t i = 0; i < parsed.places.size(); ++i)
         promise(parsed.places[i] > (i > 0 ? parsed.places[i - 1] : 0) && parsed.places[i] <= parsed.lines);
     for (const double weight : parsed.weights)
         promise(weight == 0.0 || (weight >= kSmallestWeight && weight <= kLargestWeight));
-    std::string name;
-    for (std::size_t column = 0; column < builder.columns().size(); ++column) {
-        if (!builder.columns().has_name(column)) continue;
-        builder.columns().name_of(column, name);
-        promise(is_utf8(name));
-    }
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lines_of.hpp"
+#include "inputs.hpp"
 #include "parse/csv.hpp"
 
 namespace {
@@ -32,7 +32,7 @@ struct Result {
 
 void check(Result& result, const CsvForm& form, std::string_view text) {
     const ParsedTable& parsed = result.parsed;
-    const BuiltRows& built = result.builder.rows();
+    promise_rows(result.builder, result.rows());
     const auto rows = static_cast<std::int64_t>(result.rows());
     promise(rows + parsed.faulty <= parsed.lines + 1 && (form.skip_faults || parsed.faulty <= 1));
     promise(parsed.lines <= static_cast<std::int64_t>(text.size()));
@@ -42,26 +42,14 @@ void check(Result& result, const CsvForm& form, std::string_view text) {
     promise(result.parsed.labels.numbers().size() == result.rows());
     promise(result.parsed.labels.word_numbers().size() == result.rows());
     promise(parsed.weights.size() == (parsed.weighted ? result.rows() : 0));
-    promise(built.offsets.size() == result.rows() + 1 && built.offsets[0] == 0);
-    promise(built.values.size() == built.columns.size());
-    promise(built.offsets.back() == static_cast<std::int64_t>(built.values.size()));
     for (std::size_t i = 0; i < result.rows(); ++i) {
         const std::int32_t word = result.parsed.labels.word_numbers()[i];
         promise(word < static_cast<std::int32_t>(parsed.labels.words().size()));
         promise(form.labels_optional || word >= 0 || acceptable(result.parsed.labels.numbers()[i]));
         promise(parsed.places[i] > (i > 0 ? parsed.places[i - 1] : 0) && parsed.places[i] <= parsed.lines);
-        promise(built.offsets[i] <= built.offsets[i + 1]);
     }
     for (const double weight : parsed.weights)
         promise(weight == 0.0 || (weight >= kSmallestWeight && weight <= kLargestWeight));
-    for (const double value : built.values) promise(acceptable(value) && value != 0.0);
-    for (const std::int32_t column : built.columns)
-        promise(column >= 0 && static_cast<std::size_t>(column) < result.builder.columns().size());
-    std::string name;
-    for (std::size_t column = 0; column < result.builder.columns().size(); ++column) {
-        result.builder.columns().name_of(column, name);
-        promise(is_utf8(name));
-    }
     std::int64_t line = 0;
     for (const PlacedFault& one : parsed.found) {
         promise(one.place > 0 && one.place <= parsed.lines && one.place >= line);

@@ -1,0 +1,45 @@
+"""Run a target in Python under atheris: `python -m fuzz.python_target PROGRAM NAME [OPTION...]`.
+
+The options are those of libFuzzer, which starts PROGRAM, a script with this command, to reduce a corpus or an input.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import random
+import sys
+from importlib import import_module
+from types import ModuleType
+
+import atheris
+
+from fuzz.targets import ROOT, TARGETS
+
+
+def _import_with_branches(name: str) -> ModuleType:
+    """Import a target; the branches of its packages guide the fuzzer, those of other modules do not."""
+    with atheris.instrument_imports(include=[*TARGETS[name].packages]):
+        for package in TARGETS[name].packages:
+            # Also what is imported later otherwise.
+            for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
+                import_module(module.name)
+        return import_module(f"fuzz.targets.{name}")
+
+
+def main() -> None:
+    """Run a target."""
+    program, name = sys.argv[1:3]
+    sys.path.append(str(ROOT / "tests" / "_support"))
+    module = _import_with_branches(name)
+
+    def mutate(data: bytes, longest: int, seed: int) -> bytes:
+        changed = module.mutate(data, random.Random(seed))
+        return changed if changed is not None and len(changed) <= longest else atheris.Mutate(data, longest)
+
+    options = {"custom_mutator": mutate} if hasattr(module, "mutate") else {}
+    atheris.Setup([program, *sys.argv[3:]], module.run, **options)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

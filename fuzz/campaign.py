@@ -97,7 +97,7 @@ class Campaign:
         """Compile the target, or write a script that runs it."""
         if not self.target.is_native:
             words = [sys.executable, "-m", "fuzz.python_target", str(self._executable), self.target.name]
-            self._executable.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+            self._executable.write_text(f'#!/bin/sh\ncd {shlex.quote(str(ROOT))} && exec {shlex.join(words)} "$@"\n')
             self._executable.chmod(0o755)
             return
         compiler = os.environ.get("CLANGXX", "clang++")

@@ -20,8 +20,9 @@ def _import_with_branches(name: str) -> ModuleType:
     """Import a target; the branches of its packages guide the fuzzer, those of other modules do not."""
     with atheris.instrument_imports(include=[*TARGETS[name].packages]):
         for package in TARGETS[name].packages:
-            # Also what is imported later otherwise.
-            for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
+            # Also what is imported later otherwise. A module of its own has no path.
+            path = getattr(import_module(package), "__path__", ())
+            for module in pkgutil.walk_packages(path, f"{package}."):
                 import_module(module.name)
         return import_module(f"fuzz.targets.{name}")
 

@@ -100,11 +100,25 @@ TARGETS = {
             packages=("scwlearn.data",),
         ),
         Target(
+            "tables.py",
+            "Arrow and Parquet files with any types and values, and damaged Arrow files, are read or refused",
+            longest=512,
+            memory=1024,
+            packages=("scwlearn.data",),
+        ),
+        Target(
             "model.py",
             "A model file with any content and a right checksum is refused, or its model can be used, saved and merged",
             longest=16384,
             memory=_PYTHON,
             packages=("scwlearn.files",),
+        ),
+        Target(
+            "bindings.py",
+            "Dicts of any keys and values are learned, or refused and change nothing",
+            longest=256,
+            memory=_PYTHON,
+            packages=("scwlearn.learning", "scwlearn.stream"),
         ),
         Target(
             "arguments.py",

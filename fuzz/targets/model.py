@@ -6,55 +6,56 @@ An input gets a valid checksum before it is read. Mutations change its fields an
 from __future__ import annotations
 
 import os
-import random
 import tempfile
 import warnings
-from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from random import Random
+from zlib import crc32
 
 import numpy as np
-from forged import mutated, resealed, try_to_use
+from stress.forging import Forged, change_array, change_header, change_json, resealed
+from stress.model_files import model_file
+from stress.model_use import use
 
 import scwlearn
 import scwlearn.estimators
-import scwlearn.files.kernel  # imported only for kernel models otherwise
-
-_ROWS = np.array([[1.0, -0.5], [0.5, 2.0]])
-_EXAMPLES = [{"size": 1.5, "sky": "grey"}, {"never": 2, "words": ["a", "new"]}]
+from scwlearn.files import InvalidModelFile
 
 # In memory, on systems that allow it.
 _DIRECTORY = tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-_PATH, _AGAIN = (os.path.join(_DIRECTORY.name, name) for name in ("fuzzed.model", "again.model"))
+_PATH, _HONEST = (Path(_DIRECTORY.name, name) for name in ("fuzzed.model", "honest.model"))
+_HONEST.write_bytes(model_file("stream"))
 
 
 def run(data: bytes) -> None:
-    """Load an input, save it again, use the model, and merge it with itself."""
-    with open(_PATH, "wb") as file:
-        file.write(resealed(data))
+    """Load an input, and use its model in some ways, which depend on the input."""
+    _PATH.write_bytes(resealed(data))
     try:
         model = scwlearn.load(_PATH)
-    except ValueError as error:
+    except InvalidModelFile as error:
         if not str(error).startswith(f"{_PATH}: "):
             raise
         return
-    scwlearn.save(model, _AGAIN)
-    twin = scwlearn.load(_AGAIN)
-    rows = np.resize(_ROWS, (2, min(64, getattr(model, "n_features_in_", None) or 2)))
-    try_to_use(model, rows, _EXAMPLES)
-    with warnings.catch_warnings(), np.errstate(all="ignore"), suppress(ValueError, TypeError):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        repr(model)
-        # It has learned more now, or failed to.
-        merged: Any = scwlearn.merge([model, twin])
-        try_to_use(merged, rows, _EXAMPLES)
+        use(model, _PATH, _HONEST, Random(crc32(data)))
 
 
-def mutate(data: bytes, chance: random.Random) -> bytes | None:
+def mutate(data: bytes, random: Random) -> bytes | None:
     """Return the input with other fields or arrays, or None to change its bytes."""
-    if chance.random() < 0.4:
+    if random.random() < 0.3:
         return None
     try:
-        return mutated(data, chance)
-    except (ValueError, KeyError, TypeError, AttributeError, LookupError, RecursionError, OverflowError):
-        # The input is no longer a file that can be parsed.
+        forged = Forged(data)
+        for _ in range(random.choice([1, 1, 2, 3])):
+            if random.random() < 0.6:
+                change_json(forged.model, random)
+            else:
+                change_array(forged, random)
+        if random.random() < 0.1:
+            # Last, because arrays cannot be found afterwards.
+            change_header(forged, random)
+        return forged.content()
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError):
+        # The input is no longer a file that can be taken apart.
         return None

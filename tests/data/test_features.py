@@ -1,6 +1,7 @@
 """Features: what the values of a record mean."""
 
 import datetime as dt
+import io
 import json
 import math
 import pickle
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from scwlearn import Features
 from scwlearn._util.json_fields import read_json
 from scwlearn.data.io.errors import DataError
+from scwlearn.data.reading import read_batches
 from table_text import exactly
 
 
@@ -350,3 +352,23 @@ def test_an_interaction_that_is_given_twice_counts_once():
     features = Features(interactions=["a:b", ("a", "b")])
     assert features.interactions == (("a", "b"),)
     assert features.read({"a": 2, "b": 3}) == {"a": 2, "b": 3, "a*b": 6}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"kinds": {"a\udcff": "text"}}, "a key of kinds"),
+        ({"separator": "\ud800"}, "separator"),
+        ({"missing": ["NA", "\udcff"]}, "a marker in missing"),
+        ({"interactions": ["a:b\udcff"]}, "a column of an interaction"),
+    ],
+)
+def test_names_that_are_no_unicode_are_refused_when_they_are_declared(given, message):
+    with pytest.raises(ValueError, match=f"^{message} must be valid Unicode, got "):
+        Features(**given)
+
+
+@pytest.mark.parametrize("role", ["label", "weight"])
+def test_the_name_of_a_label_or_weight_must_be_unicode(role):
+    with pytest.raises(ValueError, match=f"^{role} must be valid Unicode, got 'a.udcff'"):
+        read_batches([io.BytesIO(b'{"y": 1, "x": 2}')], format="jsonl", **{role: "a\udcff"})

@@ -38,3 +38,21 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
     return value
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a string is valid Unicode, as opposed to half a character: native code reads no others."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_text(name: str, value: Any) -> str:
+    """Return a string that is valid Unicode."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, got {value!r}")
+    if not is_unicode(value):
+        raise ValueError(f"{name} must be valid Unicode, got {value!r}")
+    return value

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from scwlearn._native import DEEPEST, LARGEST_VALUE, LONGEST_KEY, FeatureSpec, RecordReader
-from scwlearn._util.checks import check_bool, check_choice, check_int
+from scwlearn._util.checks import check_bool, check_choice, check_int, check_text, is_unicode
 from scwlearn._util.json_fields import to_json
 from scwlearn.data.io.errors import DataError, shown
 
@@ -120,17 +120,14 @@ class Features:
 
     def __post_init__(self) -> None:
         # A table may have a million columns.
-        if {*map(type, self.kinds)} - {str} or {*self.kinds.values()} - {*KINDS} or not is_unicode("".join(self.kinds)):
+        if not _are_kinds(self.kinds):
             for name, kind in self.kinds.items():
-                if not isinstance(name, str):
-                    raise TypeError(f"the keys of kinds must be strings, got {name!r}")
-                _check_unicode("the keys of kinds", name)
+                check_text("a key of kinds", name)
                 check_choice(f"the kind of {name!r}", kind, KINDS)
         check_choice("others", self.others, KINDS)
         check_choice("decimal", self.decimal, (".", ","))
-        if not isinstance(self.separator, str) or not self.separator:
+        if not isinstance(self.separator, str) or not check_text("separator", self.separator):
             raise ValueError(f"separator must be a string that is not empty, got {self.separator!r}")
-        _check_unicode("separator", self.separator)
         self._set("kinds", dict(self.kinds))
         self._set("ngram", check_int("ngram", self.ngram, minimum=0, maximum=_MAX_NGRAM))
         self._set("skips", check_int("skips", self.skips, minimum=0, maximum=_MAX_SKIPS))
@@ -285,18 +282,11 @@ def feature_error(fault: str, key: str, found: str, *, skippable: bool = True) -
     return DataError(problem, found=shown(found) if found else None, column=key or None, hint=hint)
 
 
-def is_unicode(text: str) -> bool:
-    """Return whether a text is valid Unicode, without half of a character (a lone surrogate)."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
+def _are_kinds(kinds: Mapping[str, str]) -> bool:
+    """Return whether the names and kinds of columns are valid, quickly."""
+    if any(type(name) is not str for name in kinds) or any(kind not in KINDS for kind in kinds.values()):
         return False
-    return True
-
-
-def _check_unicode(what: str, text: str) -> None:
-    if not is_unicode(text):
-        raise ValueError(f"{what} must be valid Unicode, got {text!r}")
+    return is_unicode("".join(kinds))
 
 
 def _as_list(name: str, value: Any) -> Sequence[Any]:
@@ -321,9 +311,7 @@ def _checked_missing(value: Any) -> str | tuple[str, ...]:
         return value
     marks = tuple(_as_list("missing", value))
     for mark in marks:
-        if not isinstance(mark, str):
-            raise TypeError(f"missing must hold strings, got {mark!r}")
-        _check_unicode("the strings of missing", mark)
+        check_text("a marker in missing", mark)
     return marks
 
 
@@ -351,10 +339,12 @@ def _checked_groups(value: Any) -> tuple[str, ...]:
     if len(groups) < 2 or not all(isinstance(group, str) and group for group in groups):
         raise ValueError(f"an interaction names two columns or more, as in 'sender:subject', got {value!r}")
     for group in groups:
-        _check_unicode("the columns of an interaction", group)
+        check_text("a column of an interaction", group)
     if len(groups) > _MAX_PLACES:
         problem = f"an interaction multiplies at most {_MAX_PLACES} features, got {len(groups)}"
         raise ValueError(f"{problem}: {shown(':'.join(groups))}")
+    for group in groups:
+        check_text("a column of an interaction", group)
     return groups
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from scwlearn._native import FeatureSpec
-from scwlearn._util.checks import check_bool, check_choice
+from scwlearn._util.checks import check_bool, check_choice, check_text
 from scwlearn._util.json_fields import NOT_STORED, Check, OneOf, to_json
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
@@ -77,6 +77,9 @@ class Schema:
     def __post_init__(self) -> None:
         if self.header is not None:
             check_bool("header", self.header)
+        for role in ("label", "weight"):
+            if (name := getattr(self, role)) is not None:
+                check_text(role, name)
         given = self.delimiter
         if given is not None and (not isinstance(given, str) or not _DELIMITER.fullmatch(given)):
             allowed = "one ASCII character that is not a letter, digit, quote, point or sign"

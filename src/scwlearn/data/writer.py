@@ -10,8 +10,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from scwlearn._native import LARGEST_VALUE, LONGEST_LABEL
+from scwlearn._util.checks import is_unicode
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.features import ALLOWED_NUMBER, is_unicode
+from scwlearn.data.features import ALLOWED_NUMBER
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.labels import FIRST_INEXACT
 from scwlearn.data.weights import ALLOWED_WEIGHT, is_weight

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from scwlearn._util.checks import check_bool, check_choice
+from scwlearn._util.checks import check_bool, check_choice, is_unicode
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.features import Features, date_features, is_unicode
+from scwlearn.data.features import Features, date_features
 from scwlearn.data.formats import format_names, get_format
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.output import Target, open_output

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import JsonArrayCutter, parse_json, split_json, text_extent
+from scwlearn._util.checks import is_unicode
 from scwlearn.data.batch import Batch
 from scwlearn.data.detect import SAMPLE, detect, is_missing, values_by_key
-from scwlearn.data.features import PLAIN, is_unicode
+from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from scwlearn._native import LONGEST_KEY
+from scwlearn._util.checks import is_unicode
 from scwlearn.data.batch import Batch
-from scwlearn.data.features import is_unicode
 from scwlearn.data.io.errors import shown
 from scwlearn.data.writer import Writer, WriterOptions, error_at, label_values, with_names
 

@@ -248,6 +248,13 @@ def test_unusable_types_are_rejected_or_ignored(column, type_name):
     assert examples(data, "parquet", ignore=("odd",)) == [({"x": 1}, 1, None)] * 30
 
 
+def test_a_label_that_is_ignored_may_have_any_type():
+    # Longer than Python's own durations.
+    table = pa.table({"x": [1.0, 2.0], "y": pa.array([2**62, 1], pa.duration("s"))})
+    found = examples(as_parquet(table), "parquet", options={"labels": "ignored"})
+    assert [features for features, *_ in found] == [{"x": 1.0}, {"x": 2.0}]
+
+
 RECORD = "data.parquet, record 2, column "
 NUMBER = "a finite number of at most 1e+150 in magnitude"
 KIND = '(correct the value, leave such records out with on_error="skip", or declare another kind)'

@@ -115,7 +115,8 @@ class _RecordBatchReader(Reader):
         label = None if self.options.ignores_labels else schema.label
         is_decided = is_complete(schema) or schema.is_fixed
         for name, array in _leaves(zip(chunk.schema.names, chunk.columns, strict=True), schema.features):
-            is_open = not is_decided and name not in schema.features.kinds and name != schema.weight
+            roles = (schema.label, schema.weight)
+            is_open = not is_decided and name not in schema.features.kinds and name not in roles
             kind = _kind_of_type(array.type)
             if name == label or (is_open and kind is None):
                 values = array.slice(0, sample_size(len(self._names))).to_pylist()
@@ -123,7 +124,7 @@ class _RecordBatchReader(Reader):
                 kind = "categorical" if _is_text(array.type) and not any(values) else None
                 # Their values show nothing if all are missing.
                 has_words = has_words or (name == label and kind is not None)
-            if is_open and kind is not None and name != schema.label:
+            if is_open and kind is not None:
                 kinds[name] = kind
         schema = replace(schema, features=schema.features.declare(kinds))
         self.schema = resolve_kinds(schema, self._names, cells, self.options, untyped=False)

@@ -30,7 +30,9 @@ def table(outcomes: list[Outcome]) -> list[str]:
         figures = (one.inputs, one.rate, one.edges, one.memory, one.kept, one.new, len(one.findings))
         rows.append((one.target, *(f"{figure:,}" for figure in figures)))
     widths = [max(len(row[i]) for row in rows) for i in range(len(_COLUMNS))]
-    return ["  ".join(f"{cell:>{widths[i]}}" if i else f"{cell:<{widths[i]}}" for i, cell in enumerate(row)) for row in rows]
+    return [
+        "  ".join(f"{cell:>{widths[i]}}" if i else f"{cell:<{widths[i]}}" for i, cell in enumerate(row)) for row in rows
+    ]
 
 
 def page_with_table(page: str, records: list[dict[str, object]]) -> str:

@@ -17,11 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz.targets import ROOT, TARGETS, Target
+from fuzz.targets import ROOT, Target
 
 # More findings of the same target say little more.
 _MOST_FINDINGS = 20
-_MINIMISE_SECONDS = 60
+# Attempts at each smaller size, and for all of them.
+_MINIMISE_RUNS, _MINIMISE_SECONDS = 5_000, 60
 # libFuzzer's exit code after SIGINT.
 _INTERRUPTED = 72
 _NATIVE_FLAGS = (
@@ -135,7 +136,7 @@ class Campaign:
             if _HASHED.fullmatch(path.name):
                 shutil.move(path, self.corpus / path.name)
         # Counts of branches tell little, and multiply the inputs.
-        self._merge(folder, [*self._sources(), self.corpus], "-use_counters=0")
+        self._merge(folder, [*self.target.folders, self.corpus], "-use_counters=0")
         return len(_names(folder))
 
     def _fuzz_job(self, outcome: Outcome, job: int, inputs: int | None, end: float | None) -> None:
@@ -145,7 +146,7 @@ class Campaign:
             budget = []
             if end is not None:
                 budget.append(f"-max_total_time={max(1, round(end - time.monotonic()))}")
-            folders = [self.corpus, *self._sources()]
+            folders = [self.corpus, *self.target.folders]
             if inputs is not None:
                 # Inputs that are already there count as runs.
                 budget.append(f"-runs={inputs - tried + sum(len(_names(folder)) for folder in folders)}")
@@ -200,7 +201,8 @@ class Campaign:
                 continue
             minimised.add(finding.error)
             smaller = finding.path.with_name(finding.path.name.replace("crash-", "minimised-"))
-            process = self._start(["-minimize_crash=1", f"-exact_artifact_path={smaller}", str(finding.path)])
+            words = ["-minimize_crash=1", f"-runs={_MINIMISE_RUNS}", f"-exact_artifact_path={smaller}"]
+            process = self._start([*words, str(finding.path)])
             try:
                 process.communicate(timeout=_MINIMISE_SECONDS)
             except subprocess.TimeoutExpired:
@@ -215,7 +217,7 @@ class Campaign:
         fresh = self.corpus.with_name(f"{self.corpus.name}.reduced")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir()
-        self._merge(fresh, [*self._sources(), self.corpus])
+        self._merge(fresh, [*self.target.folders, self.corpus])
         known = {_hash(path) for path in self.target.corpus.glob("*")}
         for path in fresh.iterdir():
             if path.name in known:
@@ -228,11 +230,6 @@ class Campaign:
         _, messages = process.communicate()
         if process.returncode:
             raise FuzzingError(f"the corpus of {self.target.name} cannot be reduced:\n{messages}")
-
-    def _sources(self) -> list[Path]:
-        """Return the folders of inputs that are only read: its own, and those of other targets."""
-        folders = [TARGETS[name].corpus for name in (self.target.name, *self.target.corpora)]
-        return [folder for folder in folders if folder.exists()]
 
     def _start(self, words: list[str]) -> subprocess.Popen[str]:
         target = self.target

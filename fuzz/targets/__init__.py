@@ -66,6 +66,12 @@ class Target:
         """The inputs that are kept with the source."""
         return ROOT / "fuzz" / "corpus" / self.name
 
+    @property
+    def folders(self) -> list[Path]:
+        """The folders of inputs that are kept: its own, and those of other targets that it reads."""
+        folders = [self.corpus, *map(self.corpus.with_name, self.corpora)]
+        return [folder for folder in folders if folder.exists()]
+
 
 # The sanitizers keep up to 256 MB of freed memory, to detect that it is used.
 _SANITIZED = 512

@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from scwlearn import StreamClassifier
-from scwlearn.cli.app import command_names, run as run_command, scwlearn as group
+from scwlearn.cli.app import command_names
+from scwlearn.cli.app import run as run_command
+from scwlearn.cli.app import scwlearn as group
 
 # In memory, on systems that allow it.
 _HOME = os.path.realpath(tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
@@ -111,7 +113,9 @@ _add_models()
 def run(data: bytes) -> None:
     """Run a command."""
     global _audited
-    arguments = [line.decode(errors="surrogateescape") for line in data.split(b"\n")[:_MOST_ARGUMENTS] if b"\0" not in line]
+    arguments = [
+        line.decode(errors="surrogateescape") for line in data.split(b"\n")[:_MOST_ARGUMENTS] if b"\0" not in line
+    ]
     if any(map(_is_left_out, arguments)):
         return
     _fill_home()
@@ -157,11 +161,13 @@ def _words() -> list[str]:
 
 
 _WORDS, _COMMANDS = _words(), [name for name in command_names() if name not in _COMMANDS_LEFT_OUT]
+# Those that learn many models are slow, and share their options with others.
+_LIKELY_COMMANDS = [name for name in _COMMANDS if name not in ("compare", "tune")] * 4 + _COMMANDS
 _CHANGES: tuple[Callable[[list[str], random.Random], None], ...] = (
     lambda words, chance: words.insert(chance.randint(0, len(words)), chance.choice(_WORDS)),
     lambda words, chance: words.insert(chance.randint(1, max(1, len(words))), chance.choice([*_FILES])),
     lambda words, chance: words.__setitem__(chance.randrange(len(words)), chance.choice(_WORDS)),
-    lambda words, chance: words.__setitem__(0, chance.choice(_COMMANDS)),
+    lambda words, chance: words.__setitem__(0, chance.choice(_LIKELY_COMMANDS)),
     lambda words, chance: words.__delitem__(chance.randrange(len(words))),
 )
 
@@ -175,5 +181,5 @@ def mutate(data: bytes, chance: random.Random) -> bytes | None:
         if words:
             chance.choice(_CHANGES)(words, chance)
     if not words or words[0] not in _COMMANDS:
-        words.insert(0, chance.choice(_COMMANDS))
+        words.insert(0, chance.choice(_LIKELY_COMMANDS))
     return "\n".join(words[:_MOST_ARGUMENTS]).encode(errors="surrogateescape")

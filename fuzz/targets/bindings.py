@@ -147,7 +147,9 @@ class Attacker:
                 return drawn.choice((Text("a"), Whole(3), Number(0.5), Number("nan"), np.float32(1), np.str_("a")))
             case 4:
                 odd = (decimal.Decimal("sNaN"), fractions.Fraction(1, 3), datetime.date.max, datetime.datetime.min)
-                return drawn.choice((*odd, np.datetime64("NaT"), np.array(2.0), np.array([1, 2]), datetime.timedelta(1)))
+                return drawn.choice(
+                    (*odd, np.datetime64("NaT"), np.array(2.0), np.array([1, 2]), datetime.timedelta(1))
+                )
             case 5:
                 return self._attack(record, 0)
             case 6:

@@ -23,6 +23,8 @@ from fuzz.targets import ROOT, Target
 _MOST_FINDINGS = 20
 # Attempts at each smaller size, and for all of them.
 _MINIMISE_RUNS, _MINIMISE_SECONDS = 5_000, 60
+# Bytes of an input in fuzz/corpus.
+_LONGEST_KEPT = 2_048
 # libFuzzer's exit code after SIGINT.
 _INTERRUPTED = 72
 _NATIVE_FLAGS = (
@@ -136,7 +138,8 @@ class Campaign:
             if _HASHED.fullmatch(path.name):
                 shutil.move(path, self.corpus / path.name)
         # Counts of branches tell little, and multiply the inputs.
-        self._merge(folder, [*self.target.folders, self.corpus], "-use_counters=0")
+        options = ["-use_counters=0", f"-max_len={min(self.target.longest, _LONGEST_KEPT)}"]
+        self._merge(folder, [*self.target.folders, self.corpus], *options)
         return len(_names(folder))
 
     def _fuzz_job(self, outcome: Outcome, job: int, inputs: int | None, end: float | None) -> None:
@@ -234,6 +237,9 @@ class Campaign:
     def _start(self, words: list[str]) -> subprocess.Popen[str]:
         target = self.target
         limits = [f"-max_len={target.longest}", f"-rss_limit_mb={target.memory}", f"-timeout={target.seconds}"]
+        if not target.is_native:
+            # Values are drawn from an input, which says little if it is short.
+            limits.append("-len_control=0")
         if target.dictionary is not None:
             limits.append(f"-dict={ROOT / 'fuzz' / 'dictionaries' / target.dictionary}.dict")
         environment = {**os.environ, "ASAN_OPTIONS": f"{_ASAN_OPTIONS}{int(target.is_native)}"}

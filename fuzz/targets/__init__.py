@@ -115,7 +115,7 @@ TARGETS = {
         Target(
             "model.py",
             "A model file with any content and a right checksum is refused, or its model can be used, saved and merged",
-            longest=16384,
+            longest=24_576,
             memory=_PYTHON,
             packages=("scwlearn.files",),
         ),

@@ -58,7 +58,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _PROCESSES or event in _NETWORK:
         raise Violation(f"{event}{arguments}")
     if event == "open":
-        path, mode, flags = arguments
+        path, _, flags = arguments
         writes = (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
         if writes and not isinstance(path, int):
             _check_inside(event, path)

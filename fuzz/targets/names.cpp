@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -46,27 +47,26 @@ std::string draw_name(Input& input, std::uint32_t space) {
 }
 
 void run_table(Input& input) {
-    using Key = std::pair<std::string, std::uint32_t>;
     NameTable table;
     Arena arena;
-    std::vector<Key> names;
-    std::map<Key, std::uint32_t> numbers;
+    std::vector<std::pair<std::string, std::uint32_t>> names;
+    std::unordered_map<std::string, std::uint32_t> numbers[3];  // of each namespace
     const auto look_up = [&](const std::string& name, std::uint32_t space) {
-        const auto [found, is_new] = numbers.try_emplace(Key(name, space), static_cast<std::uint32_t>(names.size()));
-        if (is_new) names.push_back(found->first);
+        const auto [found, is_new] = numbers[space].try_emplace(name, static_cast<std::uint32_t>(names.size()));
+        if (is_new) names.emplace_back(name, space);
         promise(table.number(name, space, arena) == found->second);
     };
-    for (int bulk = 3; !input.empty();) {
+    for (int bulk = 2; !input.empty();) {
         const auto space = static_cast<std::uint32_t>(input.below(3));
         switch (input.below(8)) {
             case 0: {
                 const std::size_t size = names.size() - std::min(names.size(), input.below(64) * input.below(8));
                 table.shrink(size);
-                for (; names.size() > size; names.pop_back()) numbers.erase(names.back());
+                for (; names.size() > size; names.pop_back()) numbers[names.back().second].erase(names.back().first);
                 break;
             }
             case 1:  // many names that differ, or collide; a few times only, so that inputs are quick
-                for (std::uint32_t i = 0, count = bulk > 0 ? input.byte() * 4u : 0; i < count; ++i)
+                for (std::uint32_t i = 0, count = bulk > 0 ? input.byte() * 2u : 0; i < count; ++i)
                     look_up(space == 0 ? std::to_string(i) : colliding_name(i, space), space);
                 --bulk;
                 break;

@@ -73,7 +73,7 @@ def run(data: bytes) -> None:
     )
     weight = "w" if options & 32 else None
     try:
-        schema, batches = read_batches([io.BytesIO(content)], options=reader_options, weight=weight, features=features)
+        _, batches = read_batches([io.BytesIO(content)], options=reader_options, weight=weight, features=features)
         for batch in batches:
             check(batch)
     except (ValueError, OSError):

@@ -40,7 +40,7 @@ lint: $(VENV)/test.stamp $(VENV)/package.stamp
 	$(BIN)/mypy
 	$(BIN)/mypy native/compile_rules.py
 	$(BIN)/mypy stress/*.py
-	MYPYPATH=src:tests/_support $(BIN)/mypy fuzz/*.py fuzz/targets/*.py
+	MYPYPATH=src $(BIN)/mypy fuzz/*.py fuzz/targets/*.py
 	MYPYPATH=src:benchmarks $(BIN)/mypy benchmarks/*.py benchmarks/quality/*.py benchmarks/speed/*.py
 	PYTHONPATH=src $(BIN)/lint-imports
 

@@ -25,7 +25,7 @@ _COLUMNS = ("target", "inputs", "per second", "edges", "MB", "corpus", "new", "f
 
 def table(outcomes: list[Outcome]) -> list[str]:
     """Return the lines of a table of figures; rates are those of one process."""
-    rows = [_COLUMNS]
+    rows: list[tuple[str, ...]] = [_COLUMNS]
     for one in outcomes:
         figures = (one.inputs, one.rate, one.edges, one.memory, one.kept, one.new, len(one.findings))
         rows.append((one.target, *(f"{figure:,}" for figure in figures)))

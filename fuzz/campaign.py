@@ -104,7 +104,8 @@ class Campaign:
             self._executable.chmod(0o755)
             return
         compiler = os.environ.get("CLANGXX", "clang++")
-        command = [compiler, *_NATIVE_FLAGS.split(), f"-I{ROOT / 'native'}", "-o", self._executable, self.target.path]
+        command = [compiler, *_NATIVE_FLAGS.split(), f"-I{ROOT / 'native'}", "-o"]
+        command += [str(self._executable), str(self.target.path)]
         try:
             subprocess.run(command, check=True)
         except (OSError, subprocess.CalledProcessError):
@@ -179,8 +180,8 @@ class Campaign:
                 elif found := _ERROR.search(line):
                     # The exception is in the next line.
                     errors.append(found[0] if found[0].startswith("SUMMARY") else next(process.stderr, "").strip())
-        _, status, used = os.wait4(process.pid, 0)
-        code = process.returncode = os.waitstatus_to_exitcode(status)
+        _, ended, used = os.wait4(process.pid, 0)
+        code = process.returncode = os.waitstatus_to_exitcode(ended)
         if code == _INTERRUPTED:
             raise KeyboardInterrupt
         if code and not written:

@@ -34,8 +34,10 @@ def main() -> None:
     module = _import_with_branches(name)
 
     def mutate(data: bytes, longest: int, seed: int) -> bytes:
-        changed = module.mutate(data, random.Random(seed))
-        return changed if changed is not None and len(changed) <= longest else atheris.Mutate(data, longest)
+        changed: bytes | None = module.mutate(data, random.Random(seed))
+        if changed is None or len(changed) > longest:
+            changed = bytes(atheris.Mutate(data, longest))
+        return changed
 
     options = {"custom_mutator": mutate} if hasattr(module, "mutate") else {}
     atheris.Setup([program, *sys.argv[3:]], module.run, **options)

@@ -95,8 +95,8 @@ def _fill_home() -> None:
     """Restore the files of the directory."""
     present = set(os.listdir(_HOME))
     for name in present - _FILES.keys():
-        path = os.path.join(_HOME, name)
-        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+        made = os.path.join(_HOME, name)
+        shutil.rmtree(made) if os.path.isdir(made) and not os.path.islink(made) else os.unlink(made)
     for name, content in _FILES.items():
         path = Path(_HOME, name)
         if name not in present or path.stat().st_size != len(content) or path.read_bytes() != content:
@@ -128,7 +128,7 @@ def run(data: bytes) -> None:
             code = run_command(arguments)
     finally:
         (sys.argv, sys.stdin), _audited = old, False
-    message = err.buffer.getvalue().decode(errors="replace")  # type: ignore[attr-defined]
+    message = err.buffer.getvalue().decode(errors="replace")
     assert code in (0, 1, 2), f"exit code {code}"
     assert "Traceback" not in message, message
     assert code == 0 or any(line.startswith("scwlearn: error: ") for line in message.splitlines()), message

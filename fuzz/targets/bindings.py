@@ -34,7 +34,7 @@ _SETTINGS: tuple[dict[str, Any], ...] = (
     {"classes": ["a", "b", "c"]},
     {"shared_covariance": True},
     {"features": Features(kinds={"text": "text", "day": "date", "size": "numeric"}, missing="ignore")},
-    {"features": Features(interactions=["size:sky", "*:*"], char_ngrams=(2, 3))},
+    {"features": Features(interactions=(("size", "sky"), ("*", "*")), char_ngrams=(2, 3))},
     {"features": Features(others="categorical"), "max_features": 4, "overflow": "hash"},
 )
 _ALGORITHMS = ("scw1", "scw1", "arow", "pa1", "auto")

@@ -202,3 +202,27 @@ def test_class_numbers_may_be_whole_floats():
     assert one.model.weights().tolist() == other.model.weights().tolist()
     with pytest.raises(ValueError, match=r"number of a known class, or the next, got y = 1\.5"):
         one.learn_one(np.ones(3), 1.5)
+
+
+class NameThatLearns:
+    """A name that lets the model learn another example when an error message shows it."""
+
+    def __init__(self, model):
+        self._model = model
+
+    def __repr__(self):
+        self._model.learn_one({"x": 2.0}, "b")
+        return "name"
+
+
+@pytest.mark.parametrize("learn", ["learn_one", "learn_many"])
+def test_a_new_class_that_is_refused_after_a_name_has_learned_leaves_a_model_that_works(learn):
+    model = StreamClassifier("arow", classes=["a", "b", "c"])
+    model.learn_many([{"x": 1.0}, {"y": -1.0}], ["a", "b"])
+    example = {NameThatLearns(model): 1.0}
+    with pytest.raises(TypeError, match="keys of mixed types"):
+        model.learn_one(example, "new") if learn == "learn_one" else model.learn_many([example], ["new"])
+    assert model.classes == ["a", "b", "c"]
+    assert model.counts.seen == 3
+    model.learn_one({"x": 1.0}, "a")
+    assert [*model.predict_proba_one({"x": 1.0})] == ["a", "b", "c"]

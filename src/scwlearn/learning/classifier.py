@@ -243,7 +243,9 @@ class Classifier(ClassifyOne):
                     lesson.teach(snapshot)
                     self.snapshot = snapshot
                 except BaseException:
-                    if done := self.counts.seen - before.seen:
+                    done = self.counts.seen - before.seen
+                    # A name may have learned itself, before the learner met the new classes.
+                    if done and (self.is_binary or self.learner.n_classes >= len(classes)):
                         # User code has raised an error between two dicts: keep what was learned before it.
                         self.snapshot = snapshot
                         self.class_weights.seen = self.class_weights.of(found.numbers[:done], classes)[1]

@@ -2,7 +2,7 @@
 
 Where only one accepts a line, the difference is one of these:
 
-* Ours accepts exactly the grammar of `is_in_grammar`. scikit-learn also accepts values beyond 1e150, nan and infinities,
+* Ours accepts exactly the grammar of `is_in_grammar`. scikit-learn also accepts values over 1e150, nan and infinities,
   1_000, other white space than blanks and tabs, NUL, signs of indices, and anything after "qid:".
 * scikit-learn refuses indices that do not increase, and those of 2^31 - 1 and more.
 """

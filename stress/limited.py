@@ -43,7 +43,8 @@ class Forks:
         """Run a case; return what it returns, and raise an AssertionError if it fails or dies."""
         if self._process is None or self._process.poll() is not None:
             self._process = self._start()
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         print(seed, file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
         if not answer:

@@ -14,8 +14,8 @@ from stress.memory_calls import draw_call, draw_reading, warm
 from stress.trial import Trial
 
 _CALLS = 3
-# What says that there was no memory in other errors: those of NumPy, which sometimes returns without a result and without an
-# exception, of Python's locks, and of Arrow.
+# What says that there was no memory in other errors: those of NumPy, which sometimes returns without a result and
+# without an exception, of Python's locks, and of Arrow.
 _REASONS = ("without", "can't allocate lock", "more memory than there is")
 
 __all__ = ["TRIAL", "run", "warm"]

@@ -29,7 +29,7 @@ def draw_hard_rows(random: Random, rows: int, features: int) -> Array:
     """Return collinear, badly scaled, sparse or repeated rows; most values are between 1e-10 and 1e10."""
     numbers = np.random.default_rng(random.getrandbits(64))
     values: Array = numbers.normal(size=(rows, features))
-    kind = random.randrange(11)
+    kind = random.randrange(12)
     if kind in (0, 1):
         # One common factor, or few, and little else.
         factors = 1 if kind == 0 else random.randint(1, max(1, features - 1))
@@ -57,6 +57,10 @@ def draw_hard_rows(random: Random, rows: int, features: int) -> Array:
     elif kind == 9:
         # Nearly all of the range of the input, one end after the other.
         values *= (10.0 ** random.uniform(1, 145)) ** np.resize([1.0, -1.0], rows)[:, np.newaxis]
+    elif kind == 10:
+        # After correlated rows, one feature becomes large, so that variances fall by many orders within some rows.
+        values += numbers.normal(size=(rows, 1))
+        values[random.randint(0, rows) :, random.randrange(features)] *= 10.0 ** random.uniform(4, 10)
     if random.random() < 0.2:
         values[numbers.random(rows) < 0.1] = 0.0
     return values

@@ -124,5 +124,5 @@ TRIAL = Trial(
     unit="updates",
     case=_case,
     quick=10,
-    long=5000,
+    long=10_000,
 )

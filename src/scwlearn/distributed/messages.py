@@ -19,6 +19,8 @@ from mmap import ACCESS_READ, mmap
 from typing import Any, BinaryIO
 from weakref import finalize
 
+from scwlearn._util.interrupts import interrupts_held
+
 _LENGTH = 8
 # Fewer bytes go through the pipe.
 _LARGE = 2**16
@@ -56,8 +58,9 @@ class OwnStorage(Storage):
 
     def __init__(self) -> None:
         parents = [_IN_MEMORY, None] if os.access(_IN_MEMORY, os.W_OK) else [None]
-        super().__init__([tempfile.mkdtemp(prefix="scwlearn-", dir=parent) for parent in parents])
-        self.close = finalize(self, _remove_directories, self.directories, os.getpid())
+        with interrupts_held():
+            super().__init__([tempfile.mkdtemp(prefix="scwlearn-", dir=parent) for parent in parents])
+            self.close = finalize(self, _remove_directories, self.directories, os.getpid())
 
 
 class StoredBytes:

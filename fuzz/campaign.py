@@ -164,9 +164,9 @@ class Campaign:
         process = self._start([*words, f"-artifact_prefix={self.findings}/"])
         first = last = 0
         written, errors = "", []
-        assert process.stderr is not None
+        assert process.stdout is not None
         with self._log.with_name(f"{self._log.name}-{job}.log").open("w") as log:
-            for line in process.stderr:
+            for line in process.stdout:
                 log.write(line)
                 if status := _STATUS.match(line):
                     last = int(status[1])
@@ -179,7 +179,7 @@ class Campaign:
                     written = found[1]
                 elif found := _ERROR.search(line):
                     # The exception is in the next line.
-                    errors.append(found[0] if found[0].startswith("SUMMARY") else next(process.stderr, "").strip())
+                    errors.append(found[0] if found[0].startswith("SUMMARY") else next(process.stdout, "").strip())
         _, ended, used = os.wait4(process.pid, 0)
         code = process.returncode = os.waitstatus_to_exitcode(ended)
         if code == _INTERRUPTED:
@@ -231,7 +231,7 @@ class Campaign:
 
     def _merge(self, into: Path, sources: Iterable[Path], *options: str) -> None:
         process = self._start(["-merge=1", *options, str(into), *map(str, sources)])
-        _, messages = process.communicate()
+        messages, _ = process.communicate()
         if process.returncode:
             raise FuzzingError(f"the corpus of {self.target.name} cannot be reduced:\n{messages}")
 
@@ -244,10 +244,10 @@ class Campaign:
         if target.dictionary is not None:
             limits.append(f"-dict={ROOT / 'fuzz' / 'dictionaries' / target.dictionary}.dict")
         environment = {**os.environ, "ASAN_OPTIONS": f"{_ASAN_OPTIONS}{int(target.is_native)}"}
-        # What a target prints is not needed; libFuzzer reports on stderr.
+        # libFuzzer reports on one stream, atheris on both.
         return subprocess.Popen(
             [str(self._executable), *limits, *words], cwd=ROOT, env=environment,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             start_new_session=True,
         )  # fmt: skip
 

@@ -56,7 +56,7 @@ class Forks:
 
     def _start(self) -> subprocess.Popen[str]:
         environment = dict(os.environ, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
-        if library := failing_malloc():
+        if library := failing_allocator():
             environment["LD_PRELOAD"] = str(library)
         script = "import sys; from stress.limited import serve; serve(sys.argv[1])"
         return subprocess.Popen(
@@ -70,14 +70,16 @@ class Forks:
 
 
 @cache
-def failing_malloc() -> Path | None:
+def failing_allocator() -> Path | None:
     """Return the compiled allocator that can fail; None without a compiler."""
-    compiler = shutil.which(os.environ.get("CC", "cc"))
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
     if compiler is None or sys.platform != "linux":
         return None
-    library = Path(tempfile.mkdtemp()) / "failing_malloc.so"
-    source = _HERE / "failing_malloc.c"
-    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-fno-builtin", str(source), "-o", str(library)], check=True)
+    library = Path(tempfile.mkdtemp()) / "failing_allocator.so"
+    source = _HERE / "failing_allocator.cpp"
+    subprocess.run(
+        [compiler, "-std=c++20", "-O2", "-shared", "-fPIC", "-fno-builtin", str(source), "-o", str(library)], check=True
+    )
     return library
 
 
@@ -125,14 +127,14 @@ def limited_memory(random: Random, *, by_allocator: bool = True) -> Iterator[str
     """Let memory run out in the block, under a limit or because the allocator fails; yield how, in words."""
     library = _preloaded()
     if library is not None and by_allocator and random.random() < 0.5:
-        after, count = int(10 ** random.uniform(0, 3.5)) - 1, random.choice([1, 1, 10, 10**9])
-        least = random.choice([1, 1, 1, 1000, 100_000])
-        print(f"allocation {after} of {least} bytes or more fails, {count} times", file=sys.stderr)
-        library.fail_allocations(after, count, ctypes.c_size_t(least))
+        after, count = int(10 ** random.uniform(0, 3)) - 1, random.choice([1, 1, 10, 10**9])
+        how = f"allocation {after} fails, {count} times"
+        print(how, file=sys.stderr)
+        library.fail_allocations(after, count)
         try:
-            yield f"allocation {after} of {least} bytes or more fails, {count} times"
+            yield how
         finally:
-            library.failed_allocations()
+            library.end_failures()
         return
     more = int(10 ** random.uniform(3.5, 8))
     size = int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE
@@ -147,7 +149,7 @@ def limited_memory(random: Random, *, by_allocator: bool = True) -> Iterator[str
 def lift_limit() -> None:
     """Let a process have all memory again."""
     if (library := _preloaded()) is not None:
-        library.failed_allocations()
+        library.end_failures()
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 

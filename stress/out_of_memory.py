@@ -14,9 +14,9 @@ from stress.memory_calls import draw_call, draw_reading, warm
 from stress.trial import Trial
 
 _CALLS = 3
-# What says that there was no memory in other errors: those of NumPy, which sometimes returns without a result and
-# without an exception, of Python's locks, and of Arrow.
-_REASONS = ("without", "can't allocate lock", "more memory than there is")
+# What other errors say where there is no memory: those of NumPy, which sometimes returns without a result and without
+# an exception, of Python's locks, of the system, and of Arrow.
+_REASONS = ("without", "can't allocate lock", "more memory than there is", "Cannot allocate memory")
 
 __all__ = ["TRIAL", "run", "warm"]
 
@@ -66,7 +66,7 @@ def _attempt(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     except MemoryError as error:
         # Its frames hold what the call has allocated.
         return None, error.with_traceback(None)
-    except (SystemError, RuntimeError, DataError) as error:
+    except (SystemError, RuntimeError, OSError, DataError) as error:
         if not any(reason in str(error) for reason in _REASONS):
             raise
         # Its frames hold what the call has allocated.

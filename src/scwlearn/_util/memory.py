@@ -9,7 +9,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 from scwlearn._util.errors import OptionError
 
@@ -113,6 +116,16 @@ def start_thread(thread: threading.Thread) -> bool:
     except (MemoryError, RuntimeError):
         return False
     return True
+
+
+@contextmanager
+def thread_pool(threads: int) -> Iterator[Executor]:
+    """Yield a pool of threads; raise a MemoryError unless there is memory for them."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    check_memory(_STACK * threads)
+    with ThreadPoolExecutor(threads) as pool:
+        yield pool
 
 
 def receive(queue: SimpleQueue[T], threads: Iterable[threading.Thread]) -> T:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scwlearn._util.memory import thread_pool
 from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import as_labels
 from scwlearn.data.rows import Rows, as_rows
@@ -131,7 +131,7 @@ def count_each(
         return classifier.learn(rows, labels, order=order, weights=weights)
 
     found = []
-    with ThreadPoolExecutor(job_threads(n_jobs)) as pool:
+    with thread_pool(job_threads(n_jobs)) as pool:
         for counts in pool.map(run, makers):
             found.append(counts)
             if progress is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Event, Lock
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from scwlearn._util.memory import available_memory
+from scwlearn._util.memory import available_memory, thread_pool
 from scwlearn._util.progress import ProgressReporter
 from scwlearn._util.significance import as_good_as_best, average_ranks, best_of, paired_p, spread
 from scwlearn._util.threads import allowed_threads
@@ -229,7 +229,7 @@ def run_jobs(
         else:
             missing.append(job)
     # One thread for each job: no locks, and its time is that of one core.
-    with threadpool_limits(1), ThreadPoolExecutor(workers or allowed_threads()) as pool:
+    with threadpool_limits(1), thread_pool(workers or allowed_threads()) as pool:
         running = {pool.submit(run, job, stop): job for job in missing}
         try:
             for future in as_completed([*running]):

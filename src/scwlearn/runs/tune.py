@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.memory import thread_pool
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch
 from scwlearn.data.labels import Classes
@@ -136,7 +136,7 @@ class ModelBatch:
             if self._joint.learn(examples, labels):
                 return
             self._separate()
-        with ThreadPoolExecutor(allowed_threads()) as pool:
+        with thread_pool(allowed_threads()) as pool:
             # The first error is raised here; the models that have not begun are left out.
             for _ in pool.map(lambda training: training.learn(examples), self._trainings):
                 pass

@@ -148,5 +148,5 @@ TRIAL = Trial(
     unit="files",
     case=_case,
     quick=40,
-    long=100_000,
+    long=50_000,
 )

@@ -170,9 +170,20 @@ def test_features_of_no_column_are_written_by_their_names(tmp_path, capsys, endi
     given = [*TABLE, *(f"--{name.replace('_', '-')}={flags[name]}" for name in options)]
     if ending == "vw" and "interactions" not in options:
         said = failed(capsys, "convert", data, "-o", out, *given)
-        assert "names in VW text have no space, colon or bar; jsonl allows any name" in said
+        assert "names in VW text have no space, colon, bar or control character; jsonl allows any name" in said
         return
     converted(data, "-o", out, *given)
     expected = dicts(data, label="kind", features=Features(kinds={"words": "text"}, **options))
     told = {} if ending == "vw" else {"label": "kind"}
     assert dicts(out, **told) == expected
+
+
+def test_labels_that_cells_cannot_hold_are_refused_and_leave_no_file(tmp_path, capsys):
+    data = written(tmp_path / "it.jsonl", '{"label":"01","x":1}\n{"label":"1","x":2}\n')
+    out = tmp_path / "out.csv"
+    said = failed(capsys, "convert", data, "-o", out)
+    assert "it.jsonl, line 1: the labels of CSV and TSV are read as numbers" in said
+    assert "found '01'" in said
+    assert not out.exists()
+    converted(data, "-o", out.with_suffix(".json"))
+    assert [label for label, _ in dicts(out.with_suffix(".json"))] == ["01", "1"]

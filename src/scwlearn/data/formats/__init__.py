@@ -56,6 +56,7 @@ class Format(NamedTuple):
     count_units: Callable[[str], tuple[int, int]] | None = None
 
 
+@cache
 def format_names() -> tuple[str, ...]:
     """Return the names of all formats, without importing them."""
     return tuple(module.name for module in iter_modules(__path__))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from dataclasses import fields
 from pathlib import Path
 from random import Random
@@ -83,10 +84,9 @@ def _check_refusal(format: str, message: str, weights: Weights) -> None:
 
 def _is_number(label: Any) -> bool:
     try:
-        float(label)
+        return math.isfinite(float(label))
     except ValueError:
         return False
-    return True
 
 
 def _check_same(format: str, before: Weights, model: TrainedModel, again: TrainedModel, names: list[str]) -> None:

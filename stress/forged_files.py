@@ -29,7 +29,7 @@ from stress.model_use import check_command, run_command, use
 from stress.trial import Trial
 
 # Forged files of a case.
-_FILES = 100
+_FILES = 20
 # Bytes of address space that a file of some kilobytes may make us take.
 _MEMORY = 2**30
 # Where files are quick to write, if the system has such a place.
@@ -260,6 +260,6 @@ TRIAL = Trial(
     claim="A forged file with a right checksum is refused with the name of a field, or can be used like any other",
     unit="files",
     case=_case,
-    quick=6,
-    long=2_600,
+    quick=15,
+    long=13_000,
 )

@@ -28,7 +28,7 @@ from stress.odd_matrices import Odd, draw_matrix, draw_numbers, draw_vector
 from stress.trial import Trial
 
 # Inputs of a case, which runs in a process of its own.
-_INPUTS = 200
+_INPUTS = 100
 _ROWS, _COLUMNS = 4, 4
 _SEEN = draw_numbers(Random("seen"), 12, _COLUMNS)
 _LABELS = {2: [0, 1] * 6, 3: [0, 1, 2] * 4}
@@ -41,6 +41,8 @@ _ESTIMATORS: dict[str, dict[str, Any]] = {
     "AutoClassifier": {},
     "KernelSCW1": {"gamma": 0.5},
     "KernelPA1": {"kernel": "linear", "budget": 5},
+    "KernelAROW": {"kernel": "poly"},
+    "NHERD": {"initial_variance": 1e99, "covariance": "diagonal"},
 }
 
 
@@ -119,6 +121,8 @@ def _probe(model: Any) -> list[Any]:
         return [model.decision_function(_SEEN), model.n_features_in_, model.classes_]
     if isinstance(model, RunningScale):
         return [model.scales, model.rows]
+    if isinstance(model, scwlearn.StreamClassifier):
+        return [str(model.counts)]
     return [model.scores(_SEEN), str(model.counts)]
 
 
@@ -143,10 +147,48 @@ def _estimator_calls(random: Random) -> list[Call]:
     if isinstance(model, scwlearn.TunedClassifier):
         del acts["partial_fit"]
     calls = [Call(f"{name}.{method}", act, model) for method, act in acts.items()]
+    calls.append(Call(f"{name}.predict and predict_proba", _both, model, _draw_far))
     if hasattr(model, "explain"):
         calls.append(Call(f"{name}.explain", _explained, model, lambda r, columns: draw_matrix(r, 1, columns)))
         calls.append(Call(f"{name}.explain", _explained, model, draw_vector))
     return calls
+
+
+def _draw_far(random: Random, columns: int) -> Odd:
+    """Return numbers up to the largest allowed, whose scores, variances or kernels may overflow."""
+    numbers = draw_numbers(random, _ROWS, columns) * random.choice([1.0, 3e149, 10.0 ** random.uniform(-150, 149)])
+    return Odd(numbers * random.choice([-1, 1]), numbers, "far values", may_fit=True)
+
+
+def _both(model: Any, x: Any) -> list[Any]:
+    """Predict labels and probabilities: both are refused, or both agree."""
+    labels, probabilities = (_answer(method, x) for method in (model.predict, model.predict_proba))
+    assert (labels is None) == (probabilities is None), (
+        "one of predict and predict_proba refuses what the other answers"
+    )
+    if labels is not None:
+        assert np.isfinite(probabilities).all(), probabilities
+        np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], labels)
+    return []
+
+
+def _answer(method: Callable[[Any], Any], x: Any) -> Any:
+    """Return what a method answers; None if it refuses."""
+    try:
+        return method(x)
+    except ValueError:
+        return None
+
+
+def _stream_both(model: Any, x: Any) -> list[Any]:
+    """Predict labels and probabilities of dicts, one at a time and together; the values are in range."""
+    examples = [dict(enumerate(row)) for row in x.tolist()]
+    labels, together = model.predict_many(examples), model.predict_proba_many(examples)
+    for example, label, row in zip(examples, labels, together, strict=True):
+        alone = model.predict_proba_one(example)
+        assert model.predict_one(example) == label == max(alone, key=alone.__getitem__), alone
+        np.testing.assert_array_equal([*alone.values()], row)
+    return []
 
 
 def _call(method: str, model: Any, x: Any) -> list[Any]:
@@ -213,13 +255,21 @@ def _functions(random: Random) -> list[Call]:
     signs, kind = [-1, 1, 1, -1], random.choice(["rms", "standard", "unit"])
     scale = RunningScale(kind)
     scale.learn(_SEEN)
-    cells = [{"r": 0.5}, {"r": 2.0}]
+    cells, variance = [{"r": 0.5}, {"r": 2.0}], random.choice([1.0, 1e99])
+    stream = scwlearn.StreamClassifier(
+        "scw1", initial_variance=variance, covariance=random.choice(["full", "diagonal"])
+    )
+    if random.random() < 0.5:
+        stream = scwlearn.StreamClassifier(random.choice(["auto", "pa1"]))
+    for row, label in zip(_SEEN.tolist(), _LABELS[random.choice([2, 3])], strict=True):
+        stream.learn_one(dict(enumerate(row)), label)
     return [
         Call("RunningScale.learn", lambda model, x: [model.learn(x).dense(), *_probe(model)], scale),
         Call("RunningScale.apply", lambda model, x: [model.apply(x).dense()], scale),
         Call("learn_grid", lambda _, x: [one.scores(_SEEN) for one in learn_grid("arow", cells, x, signs, n_jobs=1)]),
         Call("count_grid", lambda _, x: [str(count_grid("arow", cells, x, signs, covariance="diagonal", n_jobs=1))]),
         Call("tune", lambda _, x: [str(tune("arow", x, signs, covariance="diagonal", n_jobs=1))]),
+        Call("predict_one and predict_proba_one", _stream_both, stream, _draw_far),
         Call("Rows", lambda _, x: [Rows(x).dense()]),
     ]
 
@@ -251,6 +301,6 @@ TRIAL = Trial(
     claim="Malformed or unusual matrices and vectors are refused, or give the right answer, in every call",
     unit="inputs",
     case=_case,
-    quick=10,
-    long=5_000,
+    quick=8,
+    long=4_000,
 )

@@ -70,6 +70,15 @@ def test_a_kernel_that_fails_late_leaves_no_trace(axis):
 
 
 @every_axis
+def test_a_row_whose_kernel_with_itself_overflows_has_a_score_and_an_infinite_variance(axis):
+    x, y = draw(axis, 60)
+    learner = taught(new(axis, kernel="poly", kernel_parameters={"degree": 3}), x, y)
+    scores, variances = learner.scores_and_variances(np.full((1, x.shape[1]), 1e80))
+    assert np.isfinite(scores).all()
+    assert np.isinf(variances).all()
+
+
+@every_axis
 def test_a_rule_that_fails_late_leaves_no_trace(axis):
     x, y = draw(axis, 300)
     calls = []

@@ -106,16 +106,17 @@ class Kernel:
         TypeError, ValueError
             If a function returns anything but a matrix of finite numbers of that shape.
         """
-        if callable(self.of):
-            kernels = self.of(x, z)
-        else:
-            from sklearn import config_context
-            from sklearn.metrics.pairwise import pairwise_kernels
+        return self.checked(self._pairs(x, z), (x.shape[0], z.shape[0]))
 
-            # The rows are checked already, and the result will be.
-            with config_context(assume_finite=True, skip_parameter_validation=True):
-                kernels = pairwise_kernels(x, z, metric=self.of, **self.parameters)
-        return self.checked(kernels, (x.shape[0], z.shape[0]))
+    def _pairs(self, x: Any, z: Any) -> Any:
+        if callable(self.of):
+            return self.of(x, z)
+        from sklearn import config_context
+        from sklearn.metrics.pairwise import pairwise_kernels
+
+        # The rows are checked already, and the result will be.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            return pairwise_kernels(x, z, metric=self.of, **self.parameters)
 
     def with_support(self, x: Any, support: Examples) -> Array:
         """Compute the kernels of rows with the support; rows of a precomputed kernel have them already."""
@@ -132,21 +133,25 @@ class Kernel:
         return np.ascontiguousarray(kernels)
 
     def squared_norms(self, x: Any) -> Array:
-        """Compute the kernel of each row with itself."""
+        """Compute the kernel of each row with itself: infinity if it overflows, since the row still has a score."""
         if self.is_precomputed:
             raise ValueError("the variance of a score needs k(x, x), which a precomputed kernel does not have")
         parts = [x[i : i + _ROWS_WITH_THEMSELVES] for i in range(0, x.shape[0], _ROWS_WITH_THEMSELVES)]
-        return np.concatenate([self(part, part).diagonal() for part in parts])
+        pairs = [self.checked(self._pairs(part, part), (part.shape[0],) * 2, overflow=True) for part in parts]
+        norms = np.concatenate([each.diagonal() for each in pairs])
+        if np.isnan(norms).any():
+            raise ValueError(f"the kernel of row {np.isnan(norms).argmax()} with itself is nan; it must be a number")
+        return norms
 
-    def checked(self, kernels: Any, shape: tuple[int, int]) -> Array:
-        """Return the result of a kernel as a matrix of finite floats, plus 1 with a constant."""
+    def checked(self, kernels: Any, shape: tuple[int, int], *, overflow: bool = False) -> Array:
+        """Return the result of a kernel as a matrix of floats, finite unless `overflow`, plus 1 with a constant."""
         dense = np.asarray(kernels.toarray() if sparse.issparse(kernels) else kernels)
         if dense.dtype.kind not in "biuf":
             raise TypeError(f"the kernel must return real numbers, got {dense.dtype}")
         matrix = dense.astype(np.float64, copy=False)
         if matrix.shape != shape:
             raise ValueError(f"the kernel of {shape[0]} with {shape[1]} examples has shape {matrix.shape}, not {shape}")
-        if not np.isfinite(matrix).all():
+        if not overflow and not np.isfinite(matrix).all():
             row, column = np.argwhere(~np.isfinite(matrix))[0]
             raise ValueError(
                 f"the kernel of two examples is {matrix[row, column]} (row {row}, column {column} of its matrix); "

@@ -372,7 +372,8 @@ class KernelLearner(BaseLearner):
         return weights
 
     def _variances(self, block: Any, kernels: Array) -> Array:
-        return self._axis.squeeze(self.model.margin_variances(kernels, self.kernel.squared_norms(block)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._axis.squeeze(self.model.margin_variances(kernels, self.kernel.squared_norms(block)))
 
     def _concatenated(self, parts: list[Array]) -> Array:
         return np.concatenate([self._axis.empty_scores(0, self.model.classes), *parts])

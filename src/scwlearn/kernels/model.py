@@ -124,6 +124,7 @@ class KernelModel:
             coordinates = inside[0 if self.one_span else c]
             variances[:, c] = self.gaussian(c).margin_variances(padded(coordinates, size))[:, 0]
             outside = np.maximum(norms - np.einsum("ij,ij->i", coordinates, coordinates), 0.0)
+            outside[np.isinf(norms)] = np.inf
             variances[:, c] += self.unseen(c) * outside
         return variances
 

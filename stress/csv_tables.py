@@ -15,6 +15,7 @@ import csv
 import io
 import math
 import re
+from functools import partial
 from random import Random
 
 import pyarrow as pa
@@ -59,8 +60,8 @@ def _case(random: Random) -> int:
     table = _draw_table(random, kinds, random.choice([3, 8]) if is_broken else 500, delimiter)
     file = io.StringIO(newline="")
     ends = random.choice(["\n", "\r\n"])
-    quoting = csv.QUOTE_MINIMAL if random.random() < 0.7 else csv.QUOTE_ALL
-    writer = csv.writer(file, delimiter=delimiter, lineterminator=ends, quoting=quoting)
+    write = partial(csv.writer, file, delimiter=delimiter, lineterminator=ends)
+    writer = write(quoting=csv.QUOTE_ALL) if random.random() < 0.3 else write()
     writer.writerows([names, *table])
     text = file.getvalue()
     if not is_broken:

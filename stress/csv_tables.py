@@ -20,6 +20,7 @@ from random import Random
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
+from table_text import ends_open
 
 from scwlearn import Features
 from scwlearn.data.batch import NamedRows
@@ -112,7 +113,7 @@ def _compare(text: str, kinds: list[str], names: list[str], delimiter: str, tabl
     records = [row for row in records if len(row) > 1 or row[0].strip(blanks)]
     if found is None:
         assert table is None, f"refused: {text!r}"
-        assert not _is_allowed(text, records, kinds, blanks), f"refused: {text!r}"
+        assert not _is_allowed(text, delimiter, records, kinds), f"refused: {text!r}"
         return
     if table is not None:
         records = table
@@ -129,9 +130,10 @@ def _trimmed(feature: str) -> str:
     return name + equals + cell.strip(" \t")
 
 
-def _is_allowed(text: str, records: Cells, kinds: list[str], blanks: str) -> bool:
+def _is_allowed(text: str, delimiter: str, records: Cells, kinds: list[str]) -> bool:
     """Return whether our reader must accept a text."""
-    if not records or text.count('"') % 2 or any(len(row) != len(kinds) for row in records):
+    blanks = " \t".replace(delimiter, "")
+    if not records or ends_open(text, delimiter) or any(len(row) != len(kinds) for row in records):
         return False
     return all(
         _is_number(cell.strip(blanks))

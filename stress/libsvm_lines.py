@@ -26,7 +26,7 @@ from stress.trial import Trial
 _LINES = 1000
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _GRAMMAR = re.compile(
-    rf"[ \t]*(?P<label>{_NUMBER})(?:[ \t]+qid:[+-]?[0-9]+)?(?P<features>(?:[ \t]+[0-9]+:{_NUMBER})*)[ \t]*(?:#.*)?\r?",
+    rf"[ \t]*(?P<label>{_NUMBER})(?:[ \t]+qid:[0-9]+)?(?P<features>(?:[ \t]+[0-9]+:{_NUMBER})*)[ \t]*(?:#.*)?\r?",
     re.DOTALL,
 )
 EDITS = [

@@ -20,7 +20,6 @@ from random import Random
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
-from table_text import ends_open
 
 from scwlearn import Features
 from scwlearn.data.batch import NamedRows
@@ -30,6 +29,7 @@ from scwlearn.data.reading import read_batches
 from stress.decimal_numbers import draw_numbers
 from stress.hard_inputs import LARGEST
 from stress.trial import Trial
+from table_text import ends_open
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NO_NUMBER = ("", "na", "n/a", "nan", "nat", "null", "none", "?")

@@ -189,6 +189,7 @@ Score score_for(const ModelForm& form, bool binary, RowKind rows);
 bool score_shown(const ModelForm& form, const Memory& memory, std::int64_t classes, const Rows& rows, double* scores);
 
 // The other files' parts of the module.
+void bind_lock(nb::module_& module);
 void bind_rows(nb::module_& module);
 void bind_learning(nb::module_& module);
 void bind_vocabulary(nb::module_& module);

@@ -40,15 +40,15 @@ public:
     // Not ready: leaves all work to the caller.
     ClassifierByOne() = default;
 
-    ClassifierByOne(nb::dict learner, nb::object handle, nb::object calibration, const nb::list& labels,
+    ClassifierByOne(nb::object handle, nb::object calibration, const nb::list& labels,
                     std::vector<std::int64_t> order, nb::dict numbers, bool learns, bool by_score,
                     std::optional<double> margin)
-        : learner_(std::move(learner)),
-          handle_(std::move(handle)),
+        : handle_(std::move(handle)),
           calibration_(std::move(calibration)),
           numbers_(std::move(numbers)),
           order_(std::move(order)),
           one_(&dict_handle(handle_)),
+          lock_(one_->lock()),
           curve_(calibration_.is_none() ? nullptr : &held_curve(calibration_)),
           learns_(learns),
           by_score_(by_score),
@@ -60,14 +60,11 @@ public:
         require(!one_->is_binary() || labels_.size() <= 2, "a binary model has up to two classes");
     }
 
-    // Whether the learner still has this handle.
-    bool is_current() const {
-        if (one_ == nullptr) return false;
-        static PyObject* const name = PyUnicode_InternFromString("_named");
-        PyObject* const found = PyDict_GetItemWithError(learner_.ptr(), name);
-        if (found == nullptr && PyErr_Occurred()) nb::raise_python_error();
-        return found == handle_.ptr();
-    }
+    // Leaves all work to the caller from now on. A call that reads an example may still be running.
+    void retire() noexcept { is_retired_ = true; }
+
+    // Whether the classifier and its learner still have these handles.
+    bool is_current() const { return one_ != nullptr && !is_retired_ && one_->is_current(); }
 
     // Returns None if it cannot.
     nb::object predict(nb::handle x) const {
@@ -107,10 +104,13 @@ public:
         return answer;
     }
 
-    // Returns false if it cannot: the label or a name is new, and there is no room for it, or this is no example.
+    // Returns false if it cannot: the label or a name is new, and there is no room for it, this is no example, or another
+    // thread has the model.
     bool learn(nb::handle x, nb::handle y, double w) {
         if (!learns_) return false;
         const std::int64_t number = number_of(y);
+        const TakenLock taken(lock_);
+        if (!taken) return false;
         if (number < 0 || !can_read(x)) return false;
         const double label = one_->is_binary() ? static_cast<double>(2 * number - 1) : static_cast<double>(number);
         const std::int64_t count = one_->scores_after(label);
@@ -124,7 +124,6 @@ public:
 
     // For Python's garbage collector: a rule or a name of the user's may refer to the classifier.
     int visit(visitproc visit, void* arg) const {
-        Py_VISIT(learner_.ptr());
         Py_VISIT(handle_.ptr());
         Py_VISIT(calibration_.ptr());
         Py_VISIT(numbers_.ptr());
@@ -164,12 +163,13 @@ private:
         return -1;
     }
 
-    nb::object learner_, handle_, calibration_, numbers_;
+    nb::object handle_, calibration_, numbers_;
     std::vector<nb::object> labels_;   // by class number
     std::vector<std::int64_t> order_;  // class numbers in the order of their labels
     DictHandle* one_ = nullptr;        // null if not ready
+    Lock* lock_ = nullptr;             // of the learner
     HeldCurve* curve_ = nullptr;       // null if scores are probabilities already
-    bool learns_ = false, by_score_ = false;
+    bool learns_ = false, by_score_ = false, is_retired_ = false;
     std::optional<double> margin_;  // of the probability of the predicted class, if it must be the largest
 };
 
@@ -180,16 +180,16 @@ void bind_classifier_by_one(nb::module_& module) {
                                 "A classifier of dicts, ready for one example after another. What it cannot do, it "
                                 "leaves to the caller, and changes nothing. Without arguments: all.")
         .def(nb::init<>())
-        .def(nb::init<nb::dict, nb::object, nb::object, const nb::list&, std::vector<std::int64_t>, nb::dict, bool, bool,
+        .def(nb::init<nb::object, nb::object, const nb::list&, std::vector<std::int64_t>, nb::dict, bool, bool,
                       std::optional<double>>(),
-             "learner"_a, "handle"_a, "calibration"_a.none(), "labels"_a, "order"_a, "numbers"_a, "learns"_a, "by_score"_a,
+             "handle"_a, "calibration"_a.none(), "labels"_a, "order"_a, "numbers"_a, "learns"_a, "by_score"_a,
              "margin"_a.none(),
-             nb::sig("def __init__(self, learner: dict, handle: OneByOne | CommitteeByOne, calibration: Calibration | None, "
+             nb::sig("def __init__(self, handle: OneByOne | CommitteeByOne, calibration: Calibration | None, "
                      "labels: list, order: Sequence[int], numbers: dict, learns: bool, by_score: bool, "
                      "margin: float | None) -> None"),
-             "`learner`: the attributes of the learner; its `_named` is the handle as long as that is current. "
              "`margin`: the least ratio of the probability of the predicted class to others, or None.")
-        .def_prop_ro("is_current", &ClassifierByOne::is_current, "Whether the learner still has this handle.")
+        .def_prop_ro("is_current", &ClassifierByOne::is_current, "Whether this handle belongs to the current model.")
+        .def("retire", &ClassifierByOne::retire, "Leave all work to the caller from now on.")
         .def("predict", &ClassifierByOne::predict, nb::arg().none(), nb::sig("def predict(self, x: object, /) -> typing.Any"),
              "Return the label of a dict, or None.")
         .def("probabilities", &ClassifierByOne::probabilities, nb::arg().none(),

@@ -2,12 +2,18 @@
 #pragma once
 
 #include "python/bindings.hpp"
+#include "python/lock.hpp"
 
 namespace scwlearn {
 
 class DictHandle {
 public:
     virtual ~DictHandle() = default;
+
+    // Held while something is learned; null for a handle that is its caller's alone.
+    virtual Lock* lock() const = 0;
+    // Whether the learner still has this handle.
+    virtual bool is_current() const = 0;
 
     virtual bool is_binary() const = 0;
     // The number of scores of an example, and after learning from one of label y.

@@ -160,6 +160,7 @@ NB_MODULE(_native, module) {
         .def(nb::init<nb::object, bool>(), "function"_a, "uses_norm"_a)
         .def("step", &step_of, "m"_a, "v"_a, "norm2"_a, "t"_a, "n"_a = 1.0, "w"_a = 1.0,
              "Return its step: alpha, precision, shrink, grow.");
+    bind_lock(module);
     bind_rows(module);
     bind_learning(module);
     bind_vocabulary(module);

@@ -44,15 +44,28 @@ public:
           owner_(std::move(vocabulary)),
           vocabulary_(owner_.is_none() ? nullptr : nb::cast<Vocabulary*>(owner_)) {}
 
+    // Holds a lock while it learns.
+    void attach(nb::handle_t<Lock> lock) {
+        lock_owner_ = nb::borrow(lock);
+        lock_ = nb::inst_ptr<Lock>(lock);
+    }
+    Lock* lock() const override { return lock_; }
+
+    // Learns no more: the model has been replaced.
+    void retire() noexcept { is_retired_ = true; }
+    bool is_current() const override { return !is_retired_; }
+
     nb::object score(nb::handle x) {
         const Vector vector(x);
         const Rows row = row_of(vector);
         return answer(model_.scores(), [&](double* scores, std::int64_t count) { model_.score(row, scores, count); });
     }
 
-    // Returns None if there is no room for the class.
+    // Returns None if there is no room for the class, if another thread has the model, or it has been replaced.
     nb::object learn(nb::handle x, double y, double w) {
         const Vector vector(x);
+        const TakenLock taken(lock_);
+        if (!taken || !is_current()) return nb::none();
         const ReentrancyGuard guard(learning_);
         model_.check(y);
         check_weight(w);
@@ -79,8 +92,11 @@ public:
         return {std::move(scores), variance};
     }
 
-    // Returns None if the model has no room for the new names, or for the class.
+    // Returns None if the model has no room for the new names or for the class, if another thread has it, or it has been
+    // replaced.
     nb::object learn_named(const nb::dict& x, double y, double w) {
+        const TakenLock taken(lock_);
+        if (!taken || !is_current()) return nb::none();
         bool learned = false;
         const auto learn = [&](double* scores, std::int64_t count) {
             learned = learn_dict(x, y, w, scores, count, variance_);
@@ -266,7 +282,9 @@ private:
     Ready model_;
     nb::object owner_;  // of the vocabulary
     Vocabulary* vocabulary_;
-    bool learning_ = false;
+    nb::object lock_owner_;
+    Lock* lock_ = nullptr;  // of the learner; null for a handle that is its caller's alone
+    bool learning_ = false, is_retired_ = false;
     double variance_ = 0.0;
     std::unique_ptr<Example> kept_ = std::make_unique<Example>();
 };
@@ -281,20 +299,24 @@ nb::class_<OneByOne<Ready>> bind(nb::module_& module, const char* name, const Ex
         .def_prop_ro("variance", &One::variance,
                      "x'Sigma x of the dict that was learned from last, before the update; with several classes, of the "
                      "one with the largest score.")
+        .def("attach", &One::attach, "lock"_a, nb::sig("def attach(self, lock: Lock) -> None"),
+             "Learn from now on only while no other thread has the lock.")
+        .def("retire", &One::retire, "Learn no more, since the model has been replaced.")
         // Positional-only arguments make a call cheaper.
         .def("score", &One::score, nb::arg().none(), nb::sig("def score(self, x: object, /) -> typing.Any"),
              "Return the score of a vector.")
         .def("learn", &One::learn, nb::arg().none(), nb::arg(), nb::arg(),
              nb::sig("def learn(self, x: object, y: float, w: float, /) -> typing.Any"),
-             "Learn from a vector; return its score before, or None if there is no room for its class.")
+             "Learn from a vector; return its score before. Returns None if there is no room for its class, if another thread has "
+             "the model, or it has been replaced.")
         .def("score_named", nb::overload_cast<const nb::dict&>(&One::score_named),
              nb::sig("def score_named(self, x: dict, /) -> typing.Any"), "Return the score of a dict.")
         .def("look_named", &One::look_named, nb::sig("def look_named(self, x: dict, /) -> tuple[typing.Any, float]"),
              "Return the score of a dict, and the variance of the largest.")
         .def("learn_named", nb::overload_cast<const nb::dict&, double, double>(&One::learn_named),
              nb::sig("def learn_named(self, x: dict, y: float, w: float, /) -> typing.Any"),
-             "Learn from a dict; return its score before. Adds new names, or returns None if the model has no room for "
-             "them or for the class.")
+             "Learn from a dict; return its score before. Adds new names. Returns None if the model has no room for them or for "
+             "the class, if another thread has it, or it has been replaced.")
         .def("score_list", &One::score_list, "rows"_a, "scores"_a.noconvert(), "variances"_a.noconvert().none(),
              "Compute the scores of dicts, and their variances.")
         .def("learn_list", &One::learn_list, "rows"_a, "labels"_a, "weights"_a.none(), "sample_weights"_a.none(), "first"_a,

@@ -63,6 +63,28 @@ class Rule:
     def step(self, m: float, v: float, norm2: float, t: float, n: float = 1.0, w: float = 1.0) -> tuple[float, float, float, float]:
         """Return its step: alpha, precision, shrink, grow."""
 
+class Lock:
+    """
+    A re-entrant lock of what threads share. In a process that is forked while another thread has it, it is free; but if that thread was in `with lock.changing`, it raises a RuntimeError.
+    """
+
+    def __init__(self) -> None: ...
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+    @property
+    def changing(self) -> Changing:
+        """A block that takes the lock and changes what it guards."""
+
+class Changing:
+    """A block in which something is changed that a `Lock` guards."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
 def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int) -> tuple[str, int, int, bool]:
     """
     Return the first problem of a batch (value, index, offset, or an empty string), its row and position, and whether the indices of each row strictly increase.
@@ -76,6 +98,11 @@ def learn_scales(kind: str, states: tuple[Annotated[NDArray[numpy.float64], dict
 def apply_scales(kind: str, states: tuple[Annotated[NDArray[numpy.float64], dict(device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int, scaled: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]] | None:
     """
     Write the scaled values of a scanned batch. Standardised sparse rows are returned instead.
+    """
+
+def take_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
+    """
+    Return copies of compressed sparse rows by number: values, indices and offsets.
     """
 
 def appearances(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, width: int) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
@@ -208,12 +235,18 @@ class OneByOne:
         x'Sigma x of the dict that was learned from last, before the update; with several classes, of the one with the largest score.
         """
 
+    def attach(self, lock: Lock) -> None:
+        """Learn from now on only while no other thread has the lock."""
+
+    def retire(self) -> None:
+        """Learn no more, since the model has been replaced."""
+
     def score(self, x: object, /) -> Any:
         """Return the score of a vector."""
 
     def learn(self, x: object, y: float, w: float, /) -> Any:
         """
-        Learn from a vector; return its score before, or None if there is no room for its class.
+        Learn from a vector; return its score before. Returns None if there is no room for its class, if another thread has the model, or it has been replaced.
         """
 
     def score_named(self, x: dict, /) -> Any:
@@ -224,7 +257,7 @@ class OneByOne:
 
     def learn_named(self, x: dict, y: float, w: float, /) -> Any:
         """
-        Learn from a dict; return its score before. Adds new names, or returns None if the model has no room for them or for the class.
+        Learn from a dict; return its score before. Adds new names. Returns None if the model has no room for them or for the class, if another thread has it, or it has been replaced.
         """
 
     def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
@@ -260,12 +293,18 @@ class CommitteeByOne:
         x'Sigma x of the dict that was learned from last, before the update; with several classes, of the one with the largest score.
         """
 
+    def attach(self, lock: Lock) -> None:
+        """Learn from now on only while no other thread has the lock."""
+
+    def retire(self) -> None:
+        """Learn no more, since the model has been replaced."""
+
     def score(self, x: object, /) -> Any:
         """Return the score of a vector."""
 
     def learn(self, x: object, y: float, w: float, /) -> Any:
         """
-        Learn from a vector; return its score before, or None if there is no room for its class.
+        Learn from a vector; return its score before. Returns None if there is no room for its class, if another thread has the model, or it has been replaced.
         """
 
     def score_named(self, x: dict, /) -> Any:
@@ -276,7 +315,7 @@ class CommitteeByOne:
 
     def learn_named(self, x: dict, y: float, w: float, /) -> Any:
         """
-        Learn from a dict; return its score before. Adds new names, or returns None if the model has no room for them or for the class.
+        Learn from a dict; return its score before. Adds new names. Returns None if the model has no room for them or for the class, if another thread has it, or it has been replaced.
         """
 
     def score_list(self, rows: tuple, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], variances: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None) -> None:
@@ -552,14 +591,17 @@ class ClassifierByOne:
     def __init__(self) -> None: ...
 
     @overload
-    def __init__(self, learner: dict, handle: OneByOne | CommitteeByOne, calibration: Calibration | None, labels: list, order: Sequence[int], numbers: dict, learns: bool, by_score: bool, margin: float | None) -> None:
+    def __init__(self, handle: OneByOne | CommitteeByOne, calibration: Calibration | None, labels: list, order: Sequence[int], numbers: dict, learns: bool, by_score: bool, margin: float | None) -> None:
         """
-        `learner`: the attributes of the learner; its `_named` is the handle as long as that is current. `margin`: the least ratio of the probability of the predicted class to others, or None.
+        `margin`: the least ratio of the probability of the predicted class to others, or None.
         """
 
     @property
     def is_current(self) -> bool:
-        """Whether the learner still has this handle."""
+        """Whether this handle belongs to the current model."""
+
+    def retire(self) -> None:
+        """Leave all work to the caller from now on."""
 
     def predict(self, x: object, /) -> Any:
         """Return the label of a dict, or None."""

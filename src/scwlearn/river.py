@@ -16,6 +16,7 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("scwlearn.river needs River: pip install 'scwlearn[river]'") from error
 
+from scwlearn._native import Lock
 from scwlearn.data.features import Features
 from scwlearn.learning.explain import Part, Weight
 from scwlearn.learning.merging import merged
@@ -45,6 +46,10 @@ class RiverClassifier(base.MiniBatchClassifier):
     _rule: ClassVar[Rule]
     _model: StreamClassifier
     features: Features | None
+
+    @property
+    def _lock(self) -> Lock:
+        return self._model._lock
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from an example of weight w."""
@@ -80,7 +85,8 @@ class RiverClassifier(base.MiniBatchClassifier):
         """Predict the probability of each class for each row."""
         import pandas as pd
 
-        return pd.DataFrame(self._model.predict_proba_many(X), index=X.index, columns=self._model.classes)
+        labels, probabilities = self._model._labels_and_probabilities(X)
+        return pd.DataFrame(probabilities, index=X.index, columns=labels)
 
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
         """Return the n largest weights of each class, as `StreamClassifier` does."""

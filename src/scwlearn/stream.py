@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scwlearn._native import Lock
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.labels import as_labels, given_classes
@@ -43,7 +44,7 @@ class StreamClassifier:
     empty dict is allowed: only the intercept applies.
 
     Labels are strings, numbers or bools, all of one kind; a new class starts from the prior. Predicting changes
-    nothing, and is safe in several threads while one learns. After an error the classifier is as it was.
+    nothing. All methods are safe in several threads at once. After an error the classifier is as it was.
 
     Parameters
     ----------
@@ -117,6 +118,10 @@ class StreamClassifier:
     def counts(self) -> Counts:
         """Examples seen, mistakes and updates so far."""
         return self._classifier.counts
+
+    @property
+    def _lock(self) -> Lock:
+        return self._classifier._lock
 
     def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
         """Learn from an example.
@@ -238,7 +243,12 @@ class StreamClassifier:
 
     def predict_proba_many(self, examples: Any) -> Array:
         """Predict the probabilities of each example, (examples, classes), in the order of `classes`."""
-        return self._probabilities(self._rows(examples), self._classifier.snapshot)
+        return self._labels_and_probabilities(examples)[1]
+
+    def _labels_and_probabilities(self, examples: Any) -> tuple[list[Any], Array]:
+        """Return the labels of one moment, and the probabilities in their order."""
+        snapshot = self._classifier.snapshot
+        return list(snapshot.classes.values_in_order), self._probabilities(self._rows(examples), snapshot)
 
     def _probabilities(self, rows: Dicts | NamedRows, snapshot: Snapshot) -> Array:
         learner = snapshot.learner
@@ -273,7 +283,8 @@ class StreamClassifier:
         >>> [(name, weight > 0, deviation < 1) for name, weight, deviation in model.top_features(2)["spam"]]
         [('meeting', False, True), ('free', True, True)]
         """
-        return largest_named_weights(self._classifier.snapshot, n)
+        with self._lock:
+            return largest_named_weights(self._classifier.snapshot, n)
 
     def explain(self, x: Example) -> dict[Any, list[Part]]:
         """Return what each known feature adds to the score of each class (with two classes, of the second).
@@ -299,7 +310,9 @@ class StreamClassifier:
         >>> [(part.name, part.adds > 0) for part in model.explain({"free": 1, "never seen": 1})["spam"]]
         [('free', True), ('(intercept)', True)]
         """
-        return explain_dict(self._classifier.snapshot, self._classifier.read_record(x))
+        features = self._classifier.read_record(x)
+        with self._lock:
+            return explain_dict(self._classifier.snapshot, features)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save this classifier to a file, which `scwlearn.load` reads."""

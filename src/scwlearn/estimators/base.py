@@ -16,8 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from scwlearn._native import Lock
 from scwlearn._util.checks import check_bool, check_int
 from scwlearn._util.interrupts import interrupts_held
+from scwlearn._util.locks import Frozen, changing, reading
 from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import count_labels, given_classes, label_kind
 from scwlearn.data.rows import ALLOWED_VALUE, Rows, check_unmasked
@@ -49,7 +51,15 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     _classifier: Classifier
     # The settings when training began; they cannot change afterwards.
     _started_with: dict[str, Any]
+    # Made when it is first needed, since a constructor sets nothing but parameters.
+    _made_lock: Lock
 
+    @property
+    def _lock(self) -> Lock:
+        made: Lock = self.__dict__.setdefault("_made_lock", Lock())
+        return made
+
+    @changing
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train a new model in `n_epochs` passes over the examples, in random order unless `shuffle` is False.
 
@@ -85,9 +95,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate, jobs=jobs)
         trial._classifier = classifier
         self.__dict__ = trial.__dict__
-        classifier.warn(stacklevel=2)
+        classifier.warn(stacklevel=3)
         return self
 
+    @changing
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -129,7 +140,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             classifier.learn(rows, labels, weights=weights, jobs=jobs)
             trial._classifier = classifier
             self.__dict__ = trial.__dict__
-        classifier.warn(stacklevel=2)
+        classifier.warn(stacklevel=3)
         return self
 
     @property
@@ -223,19 +234,30 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """The number of examples that changed the model."""
         return self._counts("n_updates_").updates
 
+    @reading
     def __copy__(self) -> Self:
         # A copy that shared its classifier would learn for both.
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other.__dict__.update(self._state())
         if self.__sklearn_is_fitted__():
             other._classifier = copy(self._classifier)
         return other
+
+    @reading
+    def __getstate__(self) -> Any:
+        # With a copy of the classifier, since it is pickled after other threads may learn again.
+        state = {name: value for name, value in super().__getstate__().items() if name != "_made_lock"}
+        return state | ({"_classifier": Frozen(copy(self._classifier))} if self.__sklearn_is_fitted__() else {})
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         # Generated classes are pickled by their rule, which knows where it was declared; subclasses by name, as usual.
         if type(self).__module__ != ESTIMATORS:
             return super().__reduce_ex__(protocol)
         return _new_of_rule, (self._rule, self._face), self.__getstate__()
+
+    def _state(self) -> dict[str, Any]:
+        """Return the attributes that another estimator may have, too."""
+        return {name: value for name, value in self.__dict__.copy().items() if name != "_made_lock"}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_classifier")

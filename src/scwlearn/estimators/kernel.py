@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scwlearn._util.locks import reading
 from scwlearn.data.rows import Rows
 from scwlearn.estimators.base import MarginVariance, OnlineClassifier, make_class
 from scwlearn.kernels.functions import PARAMETERS, PRECOMPUTED, Kernel
@@ -66,6 +67,7 @@ class KernelClassifier(OnlineClassifier):
         return columns
 
     @property
+    @reading
     def dual_coef_(self) -> Array:
         """The mean as a combination of the support: (1, n_support) for two classes, else (n_classes, n_support)."""
         classifier = self._fitted("dual_coef_")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from scwlearn._util.locks import reading
 from scwlearn.data.rows import Rows, as_vector
 from scwlearn.estimators.base import MarginVariance, OnlineClassifier, make_class
 from scwlearn.learning.classifier import Classifier
@@ -23,6 +24,7 @@ Array = NDArray[np.float64]
 class ExplainedClassifier(OnlineClassifier):
     """A classifier whose scores are explained by features."""
 
+    @reading
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
         """Return the n largest weights in absolute value of each class (with two classes, of the second).
 
@@ -85,7 +87,8 @@ class ExplainedClassifier(OnlineClassifier):
                 f"x has {len(rows)} rows of {rows.width} features, but this model has {self.n_features_in_}; pass one "
                 "example"
             )
-        return explain_row(self._classifier.snapshot, self._named(), rows.dense()[0])
+        with self._lock:
+            return explain_row(self._classifier.snapshot, self._named(), rows.dense()[0])
 
     def _named(self) -> list[Any]:
         names = getattr(self, "feature_names_in_", None)
@@ -101,6 +104,7 @@ class LinearClassifier(ExplainedClassifier):
     _face = Face.ESTIMATOR
 
     @property
+    @reading
     def coef_(self) -> Array:
         """The weights that predictions use: (1, n_features) for two classes, otherwise (n_classes, n_features).
 
@@ -111,6 +115,7 @@ class LinearClassifier(ExplainedClassifier):
         return weights / self._classifier.feature_scales(self.n_features_in_)
 
     @property
+    @reading
     def intercept_(self) -> Array:
         """The mean intercepts: (1,) for two classes, otherwise (n_classes,)."""
         learner, count = self._fitted("intercept_"), self.n_features_in_
@@ -129,12 +134,14 @@ class SecondOrderClassifier(MarginVariance, LinearClassifier):
     """A linear classifier that keeps the variance of each weight."""
 
     @property
+    @reading
     def variance_(self) -> Array:
         """The variance of each weight, in the shape of `coef_`."""
         variances = self._fitted("variance_").variances()[:, : self.n_features_in_]
         return variances / np.square(self._classifier.feature_scales(self.n_features_in_))
 
     @property
+    @reading
     def covariance_(self) -> Array:
         """Sigma: (n_features, n_features), or one per class with more than two classes."""
         learner = self._fitted("covariance_")

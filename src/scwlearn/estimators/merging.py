@@ -30,7 +30,7 @@ def _(
             )
         _check_alike(first, model, title)
     together: OnlineClassifier = object.__new__(type(first))
-    together.__dict__.update(first.__dict__)
+    together.__dict__.update(first._state())
     classifiers = [model._classifier for model in models]
     before = None if prior is None else prior._classifier
     together._classifier = merged(classifiers[0], classifiers, before, method)

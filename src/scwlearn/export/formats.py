@@ -23,6 +23,7 @@ from scwlearn import __version__
 from scwlearn._util.atomic import write_atomically
 from scwlearn._util.checks import check_choice
 from scwlearn._util.json_fields import to_json
+from scwlearn._util.locks import unchanged
 from scwlearn.export.weights import MAX_COLUMNS, Weights, to_model, with_intercept
 from scwlearn.files import safetensors
 from scwlearn.files.json_reader import dump_json, parse_json
@@ -44,7 +45,8 @@ _AGAINST = "against"
 
 def export_model(model: TrainedModel, path: str | Path, format: str | None = None) -> None:
     """Write a linear model to a file, atomically; by default in the format of the suffix of `path`."""
-    write_atomically(path, encode_model(model, _format(path, format, EXPORT_FORMATS)))
+    with unchanged([model.classifier]):
+        write_atomically(path, encode_model(model, _format(path, format, EXPORT_FORMATS)))
 
 
 def encode_model(model: TrainedModel, format: str) -> Iterable[bytes | memoryview]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from scwlearn._util.atomic import Path
+from scwlearn._util.locks import unchanged
 from scwlearn.files.container import read_container, write_container
 from scwlearn.files.json_reader import InvalidModelFile, dump_json, parse_json
 from scwlearn.files.saved_model import SavedModel, decode, encode
@@ -52,7 +53,8 @@ def save(model: Any, path: Path, *, notes: Mapping[str, Any] | None = None) -> N
     >>> again.predict_one({"offer": 1})
     'spam'
     """
-    write(SavedModel.from_model(model, notes), path)
+    with unchanged([model]):
+        write(SavedModel.from_model(model, notes), path)
 
 
 def load(path: Path) -> Any:
@@ -122,15 +124,16 @@ def write(saved: SavedModel, path: Path) -> None:
     ...     read(path).notes
     {'seed': 7}
     """
-    metadata, arrays = encode(saved)
-    try:
-        text = dump_json(metadata)
-        # An invalid model is refused now, while it still exists, and not when the file is needed.
-        decode(parse_json(text, "model"), arrays)
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"this model cannot be saved: {error}") from None
-    write_container(path, text, arrays)
+    with unchanged([saved.learner]):
+        metadata, arrays = encode(saved)
+        try:
+            text = dump_json(metadata)
+            # An invalid model is refused now, while it still exists, and not when the file is needed.
+            decode(parse_json(text, "model"), arrays)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"this model cannot be saved: {error}") from None
+        write_container(path, text, arrays)
 
 
 def read(path: Path) -> SavedModel:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._util.json_fields import Count
+from scwlearn._util.locks import unchanged
 from scwlearn.files import safetensors
 from scwlearn.files.json_reader import InvalidModelFile, dump_json, parse_json, read_fields
 from scwlearn.files.saved_model import SavedModel, decode, encode
@@ -65,6 +66,11 @@ def pack(saved: SavedModel, base: bytes | None = None) -> bytes:
     >>> unpack(change, before).learner.model.weights()[0, :2] == learner.model.weights()[0, :2]
     array([ True,  True])
     """
+    with unchanged([saved.learner]):
+        return _pack(saved, base)
+
+
+def _pack(saved: SavedModel, base: bytes | None) -> bytes:
     metadata, arrays = encode(saved)
     text = dump_json(metadata)
     shapes: dict[str, list[int]] = {}

@@ -10,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import Coordinates, learn_coordinates
+from scwlearn._native import Coordinates, Lock, learn_coordinates
 from scwlearn._util.checks import check_int
 from scwlearn._util.interrupts import interruptible, interrupts_held
+from scwlearn._util.locks import changing, reading
 from scwlearn._util.memory import check_memory_for_blas
 from scwlearn._util.threads import allowed_threads, one_blas_thread
 from scwlearn.data.batch import NamedRows
@@ -118,6 +119,7 @@ class KernelLearner(BaseLearner):
             self._covariance(), config.initial_variance, None if n_classes is None else self._classes, **self._form()
         )
 
+    @reading
     def split(self) -> Self:
         """Return a multi-class learner equivalent to this binary one; see `Learner.split`."""
         other = self.from_config(self.config, 2)
@@ -144,6 +146,7 @@ class KernelLearner(BaseLearner):
         """The number of features of a row, or of columns of the kernel matrix; None before the first."""
         return self.model.n_features
 
+    @changing
     def add_classes(self, count: int) -> None:
         """Add classes, which start from the prior and take part at once.
 
@@ -155,6 +158,7 @@ class KernelLearner(BaseLearner):
         with interrupts_held():
             self.model.add_classes(check_int("count", count, minimum=0))
 
+    @reading
     def scores(self, x: Any) -> Array:
         """Compute the score mu.x of each row.
 
@@ -176,6 +180,7 @@ class KernelLearner(BaseLearner):
         weights = self._score_weights()
         return self._concatenated(self._map_blocks(x, lambda block, kernels: kernels @ weights))
 
+    @reading
     def margin_variances(self, x: Any) -> Array:
         """Compute x'Sigma x, the variance of the score, of each row.
 
@@ -196,12 +201,14 @@ class KernelLearner(BaseLearner):
         """
         return self._concatenated(self._map_blocks(x, self._variances))
 
+    @reading
     def scores_and_variances(self, x: Any) -> tuple[Array, Array]:
         """Compute `scores` and `margin_variances` together, with the kernels computed once."""
         weights = self._score_weights()
         pairs = self._map_blocks(x, lambda block, kernels: (kernels @ weights, self._variances(block, kernels)))
         return self._concatenated([scores for scores, _ in pairs]), self._concatenated([v for _, v in pairs])
 
+    @reading
     def dual_coefficients(self) -> Array:
         """Return the weights as combinations of the support examples.
 
@@ -228,10 +235,11 @@ class KernelLearner(BaseLearner):
         other.config = self.config.with_parameters(parameters)
         return other
 
+    @reading
     def __copy__(self) -> Self:
         # A copy that shared its memory would learn for both.
         other = self.with_parameters(self.parameters)
-        other.model = self.model.copy()
+        other.model, other._lock = self.model.copy(), Lock()
         return other
 
     def new_batch(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from copy import copy
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scwlearn._native import Lock
 from scwlearn._util.checks import check_int
 from scwlearn._util.interrupts import interrupts_held
+from scwlearn._util.locks import changing
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights
@@ -39,6 +42,8 @@ class BaseLearner(ABC):
     _axis: ClassAxis
     # Known before there is a model; 1 for a binary learner.
     _classes: int
+    # Of the memory of the model: held while it changes, and while all of it is read.
+    _lock: Lock
 
     #: What turns scores into probabilities.
     calibration_type: ClassVar[type[Any]] = Calibration
@@ -54,6 +59,7 @@ class BaseLearner(ABC):
         self.config = config
         self._axis = Binary() if n_classes is None else MultiClass()
         self._classes = 1 if n_classes is None else check_int("n_classes", n_classes, minimum=0)
+        self._lock = Lock()
 
     @property
     def rule(self) -> Rule | OwnRule:
@@ -80,6 +86,7 @@ class BaseLearner(ABC):
     def counts(self) -> Counts:
         """Examples seen, mistakes and updates so far."""
 
+    @changing
     def learn(
         self,
         x: Any,
@@ -142,6 +149,7 @@ class BaseLearner(ABC):
             variances_out[batch.numbers_in_order] = record.variances
         return counts
 
+    @changing
     def trace(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None) -> Trace:
         """Learn as `learn` does, from labels -1 and +1, and return the score, variance and step of each round."""
         if not self.is_binary:
@@ -152,6 +160,7 @@ class BaseLearner(ABC):
         assert record.lines is not None
         return Trace(*record.lines.T)
 
+    @changing
     def learn_batch(self, batch: LabeledBatch, follow: Callable[[Recorded, slice], None] | None = None) -> Recorded:
         """Learn from a batch with class numbers as labels; return scores and variances before learning.
 
@@ -175,6 +184,17 @@ class BaseLearner(ABC):
     ) -> LabeledBatch:
         """Return a batch for this learner; labels, places and weights are checked."""
         return LabeledBatch.create(rows, labels, places, weights, sample_weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy, which is pickled after other threads may learn again.
+        return copy(self)._plain_state()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=Lock())
+
+    def _plain_state(self) -> dict[str, Any]:
+        """Return the attributes that can be pickled."""
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     @abstractmethod
     def scores_and_variances(self, x: Any) -> tuple[Array, Array]:

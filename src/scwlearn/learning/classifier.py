@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scwlearn._native import Lock
 from scwlearn._util.interrupts import interrupts_held
+from scwlearn._util.locks import changing, reading
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.costs import Costs
 from scwlearn.data.features import PLAIN, Features
@@ -52,6 +54,7 @@ class Classifier(ClassifyOne):
         features: Features = PLAIN,
     ) -> None:
         self.config = config
+        self._lock = Lock()
         #: What the values of records mean.
         self.features = features
         self.class_weights = ClassWeights(class_weight)
@@ -109,15 +112,19 @@ class Classifier(ClassifyOne):
         other.costs = None if costs is None else Costs(costs)
         return other
 
+    @reading
     def __copy__(self) -> Classifier:
         # A copy that shared its memory would learn for both.
         other = self._shallow_copy()
+        other._lock = Lock()
         other.snapshot = self.snapshot._replace(learner=copy(self.learner), calibration=copy(self.calibration))
         return other
 
     def _shallow_copy(self) -> Classifier:
+        """Return a classifier on the same model, in the same memory and with the same lock."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__getstate__())
+        # The handle is this classifier's own.
+        other.__dict__.update({name: value for name, value in self.__dict__.copy().items() if name != "by_one"})
         other.class_weights = copy(self.class_weights)
         return other
 
@@ -125,6 +132,7 @@ class Classifier(ClassifyOne):
         """Return a new multi-class learner."""
         return self.learner_type.from_config(self.config, n_classes)
 
+    @changing
     def add_classes(self, labels: NDArray[Any]) -> None:
         """Make classes known that are to come; known ones stay as they are."""
         classes = self.classes.add(self.classes.find(labels).new)
@@ -209,6 +217,7 @@ class Classifier(ClassifyOne):
             raise ValueError(f"y must hold {len(rows)} labels, one for each example, got {len(y)}")
         return self._learn(rows, y, None, check_weights(weights, len(y), name="w"), None)
 
+    @changing
     def _learn(
         self,
         rows: Rows | NamedRows | Dicts,
@@ -355,6 +364,7 @@ class Classifier(ClassifyOne):
         variances: Array = snapshot.learner.margin_variances(x)
         return variances if snapshot.is_binary else variances[:, snapshot.classes.order]
 
+    @changing
     def widen(self, n_features: int, *, alone: bool = False) -> int:
         """Make room for at least `n_features` numbered features, and return how many there are; see `Learner.widen`."""
         known: int | None = self.learner.n_features
@@ -364,6 +374,7 @@ class Classifier(ClassifyOne):
             self.learner.widen(n_features, alone=alone)
         return max(known, n_features)
 
+    @reading
     def count_nonzero(self) -> int:
         """Return the number of weights that are not zero."""
         return 0 if self.learner.model is None else self._model.count_nonzero()
@@ -382,14 +393,17 @@ class Classifier(ClassifyOne):
         """Return the label of each row of `weights`: with two classes only the second."""
         return self.snapshot.class_labels()
 
+    @reading
     def weights(self) -> Array:
         """Return the weights that predictions use, intercepts last: (classes, size), or (1, size) up to two classes."""
         return self.snapshot.by_label(self.learner.shown_weights())
 
+    @reading
     def variances(self) -> Array:
         """Return the variance of each weight, in the same shape."""
         return self.snapshot.variances_by_label(self._model.variances())
 
+    @reading
     def matrix(self) -> Array:
         """Return Sigma; with more than two classes that of each class, stacked."""
         if self.is_binary:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import ClassifierByOne
+from scwlearn._native import ClassifierByOne, Lock
 from scwlearn._util.interrupts import interrupts_held
+from scwlearn._util.locks import Frozen
 from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn.data.costs import Costs
 from scwlearn.data.features import Features
@@ -46,21 +48,33 @@ class ClassifyOne(ABC):
     #: The native handle for single dicts, which leaves to its caller what it cannot do. Not a default of the class:
     #: Python would look it up in both places.
     by_one: ClassifierByOne
+    # Of the memory of the model, and that of its learner.
+    _lock: Lock
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _HANDLE_IS_MADE_FROM:
             super().__setattr__(name, value)
             return
+        if name == "snapshot":
+            value.learner._lock = self._lock
         with STATE_LOCK:
+            self.__dict__.get("by_one", _NOT_READY).retire()
             self.__dict__["by_one"] = _NOT_READY
             super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The handle points into the memory of this process.
-        return {name: value for name, value in self.__dict__.items() if name != "by_one"}
+        # A copy, which is pickled after other threads may learn again.
+        return copy(self)._plain_state()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, by_one=_NOT_READY)
+        self.__dict__.update(state, by_one=_NOT_READY, _lock=Lock())
+        self.snapshot.learner._lock = self._lock
+
+    def _plain_state(self) -> dict[str, Any]:
+        """Return the attributes that can be pickled; nothing else may use this classifier."""
+        # The handle points into the memory of this process.
+        state = {name: value for name, value in self.__dict__.items() if name not in ("by_one", "_lock")}
+        return state | {"snapshot": self.snapshot._replace(learner=Frozen(self.snapshot.learner))}
 
     @property
     def argmax_consistent(self) -> bool:
@@ -79,7 +93,7 @@ class ClassifyOne(ABC):
     def learn_one(self, x: dict[Any, Any], y: Any, w: float) -> None:
         """Learn from a record of weight w."""
         x = self.read_record(x)
-        with interrupts_held():
+        with self._lock.changing, interrupts_held():
             self._learn_record(x, y, w)
 
     def _learn_record(self, x: dict[Any, Any], y: Any, w: float) -> None:
@@ -165,7 +179,6 @@ class ClassifyOne(ABC):
                 # The example had weight 0.
                 return
             self.by_one = ClassifierByOne(
-                vars(learner),
                 learner.dict_handle(),
                 calibration if isinstance(calibration, Calibration) else None,
                 classes.values,

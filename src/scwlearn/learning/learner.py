@@ -11,8 +11,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._native import Lock
 from scwlearn._util.checks import check_int
 from scwlearn._util.interrupts import check_interrupts, interruptible, interrupts_held
+from scwlearn._util.locks import changing, reading
 from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import Batch, NamedRows
@@ -86,6 +88,7 @@ class Learner(OneAtATime):
         self.vocabulary = None
         self._tally = new_tally()
 
+    @reading
     def split(self) -> Self:
         """Return a multi-class learner equivalent to this binary one: class 0 is label -1, class 1 is label +1.
 
@@ -100,6 +103,7 @@ class Learner(OneAtATime):
                 other.model = self.model.split(form, joint=self.config.multi_class == "joint")
         return other
 
+    @changing
     def learn_batches(self, batches: Iterable[Batch]) -> Counts:
         """Learn from batches of sparse rows with labels -1 (or 0) and +1, as `read_libsvm` yields them.
 
@@ -127,10 +131,11 @@ class Learner(OneAtATime):
                         self.widen(rows.width)
                     self.learn(rows if known is None else rows.widened(max(known, rows.width)), signs)
                 except BaseException:
-                    self.__dict__.update(narrow)
+                    self._replace(narrow | NO_HANDLES)
                     raise
         return self.counts - before
 
+    @changing
     def add_classes(self, count: int) -> None:
         """Add classes, which start from the prior and take part at once."""
         count = check_int("count", count, minimum=0)
@@ -177,6 +182,7 @@ class Learner(OneAtATime):
             one.look_rows(*arrays, scores[part], variances[part])
         return scores, variances
 
+    @reading
     def shown_weights(self) -> Array:
         """Return the weights that predictions use, the intercept last: (classes, size), or (1, size) if binary."""
         return self._fitted().shown_weights()
@@ -192,6 +198,7 @@ class Learner(OneAtATime):
         other.config = self.config.with_parameters(parameters)
         return other
 
+    @changing
     def widen(self, n_features: int, *, alone: bool = False) -> None:
         """Append features that have not been seen yet.
 
@@ -214,21 +221,23 @@ class Learner(OneAtATime):
             self.model = self._widened(self._fitting_width(model, n_features), n_features - known, alone=alone)
             self.running_scale = scale
 
+    @reading
     def __copy__(self) -> Self:
         # A copy that shared its memory would learn for both.
         other = self._shallow_copy()
         other.model = None if self.model is None else self.model.copy()
         other.vocabulary, other.running_scale = copy(self.vocabulary), copy(self.running_scale)
-        other._tally = self._tally.copy()
+        other._tally, other._lock = self._tally.copy(), Lock()
         return other
 
-    def __getstate__(self) -> dict[str, Any]:
+    def _plain_state(self) -> dict[str, Any]:
         # Handles point into the memory of this process.
-        return self.__dict__ | NO_HANDLES
+        return super()._plain_state() | NO_HANDLES
 
     def _shallow_copy(self) -> Self:
+        """Return a learner on the same model, in the same memory and with the same lock."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__getstate__())
+        other.__dict__.update(self.__dict__ | NO_HANDLES)
         return other
 
     def _frozen_view(self, x: Any) -> Self:
@@ -330,7 +339,7 @@ class Learner(OneAtATime):
         except BaseException:
             give_back_memory()
             if before is not None:
-                self.__dict__.update(vars(before))
+                self._return_to(before)
             raise
 
     def _learn_scaled(self, batch: LabeledBatch, rows: Rows, classes: int, record: Recorded | None) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from copy import copy
-from threading import RLock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import CommitteeByOne, OneByOne, Vocabulary
+from scwlearn._native import CommitteeByOne, Lock, OneByOne, Vocabulary
 from scwlearn._util.interrupts import check_interrupts, interruptible, interrupts_held
+from scwlearn._util.locks import changing
 from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn.data.rows import as_vector
 from scwlearn.data.weights import check_weights
@@ -26,18 +26,18 @@ Array = NDArray[np.float64]
 
 # The native handles for single examples, with names and without, and what they are made from.
 NO_HANDLES: dict[str, None] = {"_named": None, "_plain": None}
-_HANDLES_POINT_TO = frozenset({"model", "vocabulary", "running_scale", "mixture", "_tally"})
+_HANDLES_POINT_TO = frozenset({"model", "vocabulary", "running_scale", "mixture", "_tally", "_lock"})
 # Dicts that are learned in one native call, for which Ctrl-C has to wait anyway.
 _FEW_DICTS = 2**12
-_STATE = ("model", "vocabulary", "running_scale", *NO_HANDLES)
+_STATE = ("model", "vocabulary", "running_scale")
 
-#: Held while a handle is made, which several threads may ask for at once, and while the model is replaced: a handle
-#: always belongs to the current model.
-STATE_LOCK = RLock()
+#: Held for a moment: while a handle is made, which several threads may ask for at once, and while the model is
+#: replaced. So a handle always belongs to the current model. Predictions wait for this lock, not for that of a model.
+STATE_LOCK = Lock()
 
 
 class OneAtATime(Growing):
-    """Learning and scoring of single examples. Scoring is safe in several threads while one learns.
+    """Learning and scoring of single examples. Scoring is safe in several threads while others learn.
 
     The score of an example is a float, or with several classes an array of the scores of all.
     """
@@ -57,9 +57,7 @@ class OneAtATime(Growing):
         if name not in _HANDLES_POINT_TO or self.__dict__.get(name) is value:
             super().__setattr__(name, value)
             return
-        with STATE_LOCK:
-            self.__dict__.update(NO_HANDLES)
-            super().__setattr__(name, value)
+        self._replace({name: value})
 
     @property
     def names(self) -> dict[Any, int] | None:
@@ -145,11 +143,7 @@ class OneAtATime(Growing):
             self.learn(as_vector(x)[np.newaxis], [y], weights=[w])
             return first
         answer = (self._plain or self._handle(named=False)).learn(x, y, w)
-        if answer is None:
-            with interrupts_held(), memory_held(), self._rollback():
-                self.model = self._with_room(self.model, self._classes_with(y))
-                answer = self._handle(named=False).learn(x, y, w)
-        return answer
+        return self._learn_new_vector(x, y, w) if answer is None else answer
 
     @property
     def last_variance(self) -> float:
@@ -217,6 +211,7 @@ class OneAtATime(Growing):
         self.learn_dicts(rows, labels, checked, scores, variances_out)
         return scores
 
+    @changing
     def learn_dicts(
         self,
         rows: tuple[dict[Any, Any], ...],
@@ -261,14 +256,25 @@ class OneAtATime(Growing):
         except BaseException:
             give_back_memory()
             if before is not None:
-                with STATE_LOCK:
-                    self.__dict__.update(vars(before))
+                self._return_to(before)
             raise
 
     def state(self) -> tuple[Gaussian, Vocabulary | None, RunningScale | None]:
         """Return the model, its names and its scale, consistent even while another thread learns."""
         with STATE_LOCK:
             return self._fitted(), self.vocabulary, self.running_scale
+
+    def _replace(self, state: Mapping[str, Any]) -> None:
+        """Replace attributes at once, so that other threads see all of the old state or all of the new one."""
+        with STATE_LOCK:
+            for held in NO_HANDLES:
+                if (one := self.__dict__.get(held)) is not None:
+                    one.retire()
+            self.__dict__.update({**NO_HANDLES, **state})
+
+    def _return_to(self, before: Self) -> None:
+        """Restore the state of a copy."""
+        self._replace(vars(before) | NO_HANDLES | {"_lock": self._lock})
 
     def _fitted(self) -> Gaussian:
         if self.model is None:
@@ -290,8 +296,19 @@ class OneAtATime(Growing):
         one.score_list(rows, scores, variances)
         return scores
 
+    @changing
+    def _learn_new_vector(self, x: ArrayLike, y: float, w: float) -> Any:
+        """Learn from a vector for whose class the handle had no room, or while another thread learned."""
+        answer = self._handle(named=False).learn(x, y, w)
+        if answer is None:
+            with interrupts_held(), memory_held(), self._rollback():
+                self.model = self._with_room(self._fitted(), self._classes_with(y))
+                answer = self._handle(named=False).learn(x, y, w)
+        return answer
+
+    @changing
     def _learn_new_dict(self, x: dict[Any, Any], y: float, w: float) -> Any:
-        """Learn from a dict with names or a class for which there is no room yet."""
+        """Learn from a dict for which the handle had no room, or while another thread learned."""
         with interrupts_held(), memory_held(), self._rollback():
             one = self._named_handle()
             answer = one.learn_named(x, y, w)
@@ -309,8 +326,7 @@ class OneAtATime(Growing):
         finally:
             give_back_memory()
             if self.counts.seen == seen:
-                with STATE_LOCK:
-                    self.__dict__.update(before)
+                self._replace(before)
 
     def _named_handle(self) -> Any:
         """Return the handle for dicts, of a new model if there is none yet."""
@@ -329,9 +345,9 @@ class OneAtATime(Growing):
     def _make_room(self, one: Any, x: dict[Any, Any], y: float) -> Any:
         """Return a handle with room for the new names of this example and for its class."""
         features, _, new_names = one.vocabulary.read(x)
-        if self._named is not one and self._named is not None:
+        if self._named is not one:
             # While the dict was read, user code (of a key) made the learner learn, which made room.
-            return self._named
+            return self._named_handle()
         model, vocabulary, scale = self._fitted(), one.vocabulary, self.running_scale
         most, known, width = vocabulary.max_features, len(vocabulary), model.size - self.config.intercept
         wanted, classes = known + len(new_names), self._classes_with(y)
@@ -352,8 +368,8 @@ class OneAtATime(Growing):
         """Replace the state at once, so that another thread sees either model whole, and return the new handle."""
         model = model.writable()
         one = self._new_handle(model, vocabulary, None if scale is None else scale.arrays)
-        with STATE_LOCK:
-            self.__dict__.update(model=model, vocabulary=vocabulary, running_scale=scale, _named=one, _plain=None)
+        one.attach(self._lock)
+        self._replace({"model": model, "vocabulary": vocabulary, "running_scale": scale, "_named": one})
         return one
 
     def _handle(self, *, named: bool) -> Any:
@@ -369,7 +385,9 @@ class OneAtATime(Growing):
                 if self.running_scale is not None:
                     self.running_scale.make_writable()
                     scales = self.running_scale.arrays
-                one = self.__dict__[held] = self._new_handle(self.model, self.vocabulary, scales)
+                one = self._new_handle(self.model, self.vocabulary, scales)
+                one.attach(self._lock)
+                self.__dict__[held] = one
             return one
 
     def _new_handle(self, model: Gaussian, vocabulary: Vocabulary | None, scales: Any) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scwlearn._native import CommitteeByOne
 from scwlearn._util.interrupts import check_interrupts, interrupts_held
+from scwlearn._util.locks import changing, reading
 from scwlearn._util.memory import give_back_memory
 from scwlearn.data.rows import Rows
 from scwlearn.learning.base import BaseLearner
@@ -24,7 +25,7 @@ from scwlearn.learning.committee.models import Models, SharedLines, gains_from_s
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import new_tally
 from scwlearn.learning.learner import Learner
-from scwlearn.learning.one_at_a_time import STATE_LOCK, OneAtATime
+from scwlearn.learning.one_at_a_time import NO_HANDLES, STATE_LOCK, OneAtATime
 from scwlearn.model.log_odds import LogOdds
 from scwlearn.model.mixture import Mixture
 from scwlearn.model.scale import RunningScale
@@ -72,6 +73,7 @@ class Committee(Learner):
         """Return each member as a learner that shares its memory, for reading only."""
         return [self._member(number, named=True) for number in range(len(self.config.member_configs))]
 
+    @changing
     def take_members(self, members: list[Learner]) -> None:
         """Take over what its members know, each a learner of its own over the same features and classes."""
         first = members[0]
@@ -82,6 +84,7 @@ class Committee(Learner):
         if first.model is not None:
             self.model = Models(tuple(member._fitted() for member in members))
 
+    @reading
     def split(self) -> Self:
         """Return a multi-class committee equivalent to this binary one; see `Learner.split`."""
         other = self.from_config(self.config, 2)
@@ -93,6 +96,7 @@ class Committee(Learner):
         other.mixture = self.mixture.expanded()
         return other
 
+    @changing
     def add_classes(self, count: int) -> None:
         """Add classes, which start from the prior and take part at once."""
         before = dict(self.__dict__)
@@ -101,7 +105,7 @@ class Committee(Learner):
                 super().add_classes(count)
                 self._widen_mixture(self._known_classes())
             except BaseException:
-                self.__dict__.update(before)
+                self._replace(before | NO_HANDLES)
                 raise
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:
@@ -110,6 +114,7 @@ class Committee(Learner):
         other.config = self.config.with_parameters(parameters)
         return other
 
+    @reading
     def __copy__(self) -> Self:
         # A copy that shared its memory would learn for both.
         other = super().__copy__()
@@ -150,6 +155,7 @@ class Committee(Learner):
         scores = self.scores(x)
         return scores, np.zeros(len(scores))
 
+    @reading
     def shown_weights(self) -> Array:
         """Return what a typical value of each feature adds to the mixed log-odds, the intercept last."""
         from scwlearn.learning.committee.explain import typical_weights

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._native import Lock
 from scwlearn.data.features import Features
 from scwlearn.data.labels import Classes
 from scwlearn.learning.classifier import Classifier
@@ -31,6 +32,7 @@ def _(first: Classifier, models: Sequence[Classifier], prior: Classifier | None,
     by_title = titled(models, prior)
     _check_settings(by_title)
     together = first._shallow_copy()
+    together._lock = Lock()
     together.features = _unite_features(by_title)
     if isinstance(first.learner, Committee):
         together.snapshot, seen = _merge_committees(models, prior, method)

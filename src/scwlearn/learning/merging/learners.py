@@ -8,7 +8,7 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import Vocabulary
+from scwlearn._native import Lock, Vocabulary
 from scwlearn._util.memory import ensure_memory
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.merging.features import Places, arrange_alike, rescale_alike, unite_names, widest
@@ -24,6 +24,7 @@ def _(first: Learner, models: Sequence[Learner], prior: Learner | None, method: 
     by_title = titled(models, prior)
     _check_settings(by_title)
     together = first._shallow_copy()
+    together._lock = Lock()
     together.running_scale = copy(first.running_scale)
     together._tally = add_counts([model._tally for model in models], None if prior is None else prior._tally)
     together._classes = max(model._known_classes() for model in by_title.values())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, NoReturn, TypeVar
 
+from scwlearn._util.locks import unchanged
 from scwlearn.learning.merging.gaussians import check_merge_rule, check_model_weights, check_models, check_same
 from scwlearn.model.gaussian import Gaussian
 from scwlearn.rules import OwnRule, Rule
@@ -115,7 +116,8 @@ def _merge(models: Sequence[Model], prior: Model | None, method: Method) -> Mode
         check_same("kind", type(models[0]), type(model), "models[0]", f"models[{i}]")
     if prior is not None:
         check_same("kind", type(models[0]), type(prior), "models[0]", "prior")
-    together: Model = merged(models[0], models, prior, method)
+    with unchanged([*models, prior]):
+        together: Model = merged(models[0], models, prior, method)
     return together
 
 

@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import pytest
 import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -88,6 +89,25 @@ def test_concurrent_blocks_keep_the_limit_until_the_last_one_ends():
         pool.submit(first)
         assert pool.submit(second).result() == ({1}, 1)
     assert blas_threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot fork here")
+def test_a_forked_process_has_no_limits_of_other_threads():
+    before, is_limited, may_end = (blas_threads(), allowed_threads()), Barrier(2), Barrier(2)
+
+    def limited():
+        with one_blas_thread():
+            is_limited.wait()
+            may_end.wait()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(limited)
+        is_limited.wait()
+        child = os.fork()
+        if child == 0:
+            os._exit((blas_threads(), allowed_threads()) != before)
+        may_end.wait()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_a_task_beside_others_has_one_thread_and_leaves_theirs():

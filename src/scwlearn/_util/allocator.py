@@ -7,8 +7,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock, Timer
+from threading import Timer
 from typing import Any
+
+from scwlearn._native import Lock
 
 # Environment variables of glibc: what it gets from the system and gives back at once, and what it keeps. Dask sets the
 # second for its workers.
@@ -78,7 +80,8 @@ def _keep(library: Any) -> None:
 def _leave(library: Any, trim: int) -> None:
     global _active, _timer
     with _lock:
-        _active -= 1
+        # A process that was forked within the block has begun to count anew.
+        _active = max(0, _active - 1)
         if _active == 0:
             _timer = Timer(_IDLE_SECONDS, _give_back, (library, trim))
             _timer.daemon = True
@@ -94,6 +97,16 @@ def _give_back(library: Any, trim: int) -> None:
         library.mallopt(_MMAP_THRESHOLD, _DEFAULT_MMAP_THRESHOLD)
         library.mallopt(_TRIM_THRESHOLD, min(trim, 2**31 - 1))
         library.malloc_trim(0)
+
+
+def _forget_other_threads() -> None:
+    """Forget the tasks and the timer of threads that a forked process does not have."""
+    global _active, _timer
+    _active, _timer = 0, None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 @cache

@@ -8,16 +8,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from threading import Lock, local
+from threading import get_ident, local
 from typing import Any
 
-from scwlearn._native import MOST_THREADS
+from scwlearn._native import MOST_THREADS, Lock
 from scwlearn._util.interrupts import interrupts_held
 
 _lock = Lock()
-# The limit before `one_blas_thread` lowered it, once for each active block, and the limits of threadpoolctl, by whether
-# SciPy's library was loaded.
-_allowed: list[int] = []
+# The thread of each active block of `one_blas_thread`, with the limit before the first of them lowered it.
+_allowed: list[tuple[int, int]] = []
+# The limits of threadpoolctl, by whether SciPy's library was loaded.
 _limits: dict[bool, Any] = {}
 _this_thread = local()
 
@@ -27,7 +27,7 @@ def allowed_threads() -> int:
     if getattr(_this_thread, "is_alone", False):
         return 1
     if _allowed:
-        return _allowed[0]
+        return _allowed[0][1]
     if "threadpoolctl" not in sys.modules and not any(name.endswith("_NUM_THREADS") for name in os.environ):
         # Nothing limits the threads, and asking threadpoolctl would take longer than reading megabytes of text.
         return min(MOST_THREADS, processors())
@@ -42,7 +42,8 @@ def one_blas_thread() -> Iterator[None]:
     The limit holds for the process; nested and concurrent blocks share it, and the last one to end lifts it.
     """
     with interrupts_held(), _lock:
-        _allowed.append(_allowed[0] if _allowed else allowed_threads())
+        block = get_ident(), _allowed[0][1] if _allowed else allowed_threads()
+        _allowed.append(block)
         if _has_scipy() not in _limits:
             with _control_of_blas():
                 _limits[_has_scipy()] = _blas(_has_scipy()).limit(limits=1)
@@ -50,12 +51,27 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         with interrupts_held(), _lock:
-            _allowed.pop()
-            if not _allowed:
-                with _control_of_blas():
-                    # The first limit knows the original one.
-                    while _limits:
-                        _limits.popitem()[1].restore_original_limits()
+            _allowed.remove(block)
+            _lift_limits()
+
+
+def _lift_limits() -> None:
+    """Restore the limits of BLAS if no block is active."""
+    if _limits and not _allowed:
+        with _control_of_blas():
+            # The first limit knows the original one.
+            while _limits:
+                _limits.popitem()[1].restore_original_limits()
+
+
+def _forget_other_threads() -> None:
+    _allowed[:] = [block for block in _allowed if block[0] == get_ident()]
+    _lift_limits()
+
+
+if hasattr(os, "register_at_fork"):
+    # The child has only the thread that forked.
+    os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 @contextmanager

@@ -135,17 +135,60 @@ std::optional<NewRows> apply_scales(const std::string& kind, const ReadOnlyScale
                      });
 }
 
-void check_columns(const Column<double>& values, const Column<std::int32_t>& columns,
-                   const Column<std::int32_t>& offsets, std::size_t names) {
-    require(offsets.size() >= 1 && values.size() == columns.size(), "values and columns must have the same length");
-    require(offsets(0) >= 0, "offsets must be >= 0");
-    for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets(i) >= offsets(i - 1), "offsets must not decrease");
-    const auto last = static_cast<std::size_t>(offsets(offsets.size() - 1));
-    require(last <= values.size(), "offsets must not exceed the number of values");
+// Copies rows by number. The arrays may change meanwhile: each offset is read once, and none leads outside.
+template <class Value, class Index>
+NewRows copy_rows(const Rows& rows, const Column<std::int64_t>& order) {
+    const std::size_t count = order.size();
+    std::vector<std::int64_t> begins(count), offsets(count + 1);
+    const auto* const from = static_cast<const Index*>(rows.offsets);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t row = order.data()[i];
+        require(row >= 0 && row < rows.count, "order must hold numbers of rows");
+        begins[i] = std::clamp<std::int64_t>(from[row], 0, rows.stored);
+        offsets[i + 1] = offsets[i] + std::clamp<std::int64_t>(from[row + 1], begins[i], rows.stored) - begins[i];
+    }
+    const auto total = static_cast<std::size_t>(offsets[count]);
+    auto values = std::make_unique_for_overwrite<Value[]>(total);
+    auto indices = std::make_unique_for_overwrite<Index[]>(total);
+    {
+        const ReleaseGil release_gil;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::int64_t stored = offsets[i + 1] - offsets[i];
+            std::copy_n(static_cast<const Value*>(rows.values) + begins[i], stored, values.get() + offsets[i]);
+            std::copy_n(static_cast<const Index*>(rows.indices) + begins[i], stored, indices.get() + offsets[i]);
+        }
+    }
+    const auto stored = static_cast<std::int64_t>(total);
+    // Offsets have the type of the indices if they fit.
+    const bool fits = stored <= std::numeric_limits<Index>::max();
+    NewArray ends = fits ? array_of(std::vector<Index>(offsets.begin(), offsets.end())) : array_of(std::move(offsets));
+    return {array_of(std::move(values), stored), array_of(std::move(indices), stored), std::move(ends)};
+}
+
+NewRows take_rows(const Array& values, const Array& indices, const Array& offsets, const Column<std::int64_t>& order) {
+    const Rows rows = rows_of(values, indices, offsets, 0, false);
+    switch (rows.kind) {
+        case kSparse32i32: return copy_rows<float, std::int32_t>(rows, order);
+        case kSparse32i64: return copy_rows<float, std::int64_t>(rows, order);
+        case kSparse64i32: return copy_rows<double, std::int32_t>(rows, order);
+        default: return copy_rows<double, std::int64_t>(rows, order);
+    }
+}
+
+// Checks rows with names and returns their offsets, which cannot change any more. The columns can: what reads them must
+// check each again.
+std::vector<std::int32_t> checked_offsets(const Column<double>& values, const Column<std::int32_t>& columns,
+                                          const Column<std::int32_t>& given, std::size_t names) {
+    require(given.size() >= 1 && values.size() == columns.size(), "values and columns must have the same length");
+    std::vector<std::int32_t> offsets(given.data(), given.data() + given.size());
+    require(offsets.front() >= 0, "offsets must be >= 0");
+    require(std::is_sorted(offsets.begin(), offsets.end()), "offsets must not decrease");
+    require(static_cast<std::size_t>(offsets.back()) <= values.size(), "offsets must not exceed the number of values");
     bool known = true;  // without branches, so that the loop is vectorized
     for (std::size_t j = 0; j < columns.size(); ++j)
         known &= static_cast<std::uint32_t>(columns.data()[j]) < names;
     require(known, "columns must be below the number of names");
+    return offsets;
 }
 
 // Sorts the values of a row by feature and adds those of one feature, in their order, so that sums have the same bits
@@ -201,22 +244,22 @@ private:
 };
 
 std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values, const Column<std::int32_t>& columns,
-                                                    const Column<std::int32_t>& offsets,
+                                                    const Column<std::int32_t>& given,
                                                     const Column<std::int64_t>& features,
                                                     const std::optional<Column<double>>& signs, std::int64_t width) {
-    check_columns(values, columns, offsets, features.size());
+    const std::vector<std::int32_t> offset = checked_offsets(values, columns, given, features.size());
     require(!signs || signs->size() == features.size(), "signs must have one sign per name");
     require(width <= std::numeric_limits<std::int32_t>::max(), "width must fit into 32 bits");
-    const std::size_t rows = offsets.size() - 1;
+    const std::size_t rows = offset.size() - 1, names = features.size();
     // A value that is left out is written behind the last one.
-    const auto most = static_cast<std::size_t>(offsets(rows) - offsets(0)) + 1;
+    const auto most = static_cast<std::size_t>(offset.back() - offset.front()) + 1;
     auto placed = std::make_unique_for_overwrite<double[]>(most);
     auto indices = std::make_unique_for_overwrite<std::int32_t[]>(most);
     std::vector<std::int32_t> ends(rows + 1);
     std::size_t stored = 0;
     {
         const ReleaseGil release_gil;
-        const std::int32_t *const column = columns.data(), *const offset = offsets.data();
+        const std::int32_t* const columns_read = columns.data();
         const std::int64_t* const feature_of = features.data();
         const double* const sign_of = signs ? signs->data() : nullptr;
         RowSorter sorter;
@@ -225,8 +268,10 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
             std::int64_t last = -1;
             bool is_sorted = true;
             for (std::int32_t j = offset[i]; j < offset[i + 1]; ++j) {
-                const std::int64_t feature = feature_of[column[j]];
-                const double value = sign_of ? sign_of[column[j]] * values.data()[j] : values.data()[j];
+                const auto column = static_cast<std::uint32_t>(columns_read[j]);
+                if (column >= names) continue;
+                const std::int64_t feature = feature_of[column];
+                const double value = sign_of ? sign_of[column] * values.data()[j] : values.data()[j];
                 const bool is_left = feature >= 0 && feature < width && value != 0.0;
                 indices[stored] = static_cast<std::int32_t>(feature);
                 placed[stored] = value;
@@ -244,11 +289,12 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
 
 // The columns of sparse rows by first appearance, and in how many rows each occurs; values of 0 do not count.
 std::tuple<NewArray, NewArray> appearances(const Column<double>& values, const Column<std::int32_t>& columns,
-                                           const Column<std::int32_t>& offsets,
+                                           const Column<std::int32_t>& given,
                                            const std::optional<Column<std::int64_t>>& order, std::int64_t width) {
     require(width >= 0, "width must be >= 0");
-    check_columns(values, columns, offsets, static_cast<std::size_t>(width));
-    const std::size_t rows = offsets.size() - 1;
+    const std::vector<std::int32_t> offset =
+        checked_offsets(values, columns, given, static_cast<std::size_t>(width));
+    const std::size_t rows = offset.size() - 1;
     if (order)
         for (std::size_t i = 0; i < order->size(); ++i)
             require((*order)(i) >= 0 && static_cast<std::size_t>((*order)(i)) < rows, "order must hold row numbers");
@@ -257,11 +303,13 @@ std::tuple<NewArray, NewArray> appearances(const Column<double>& values, const C
     {
         const ReleaseGil release_gil;
         const double* const value = values.data();
-        const std::int32_t *const column = columns.data(), *const offset = offsets.data();
+        const std::int32_t* const columns_read = columns.data();
         for (std::size_t k = 0; k < (order ? order->size() : rows); ++k) {
             const auto row = order ? static_cast<std::size_t>(order->data()[k]) : k;
-            for (std::int32_t j = offset[row]; j < offset[row + 1]; ++j)
-                if (value[j] != 0.0 && counts[static_cast<std::size_t>(column[j])]++ == 0) first.push_back(column[j]);
+            for (std::int32_t j = offset[row]; j < offset[row + 1]; ++j) {
+                const auto column = static_cast<std::uint32_t>(columns_read[j]);
+                if (column < counts.size() && value[j] != 0.0 && counts[column]++ == 0) first.push_back(column);
+            }
         }
     }
     return {array_of(std::move(first)), array_of(std::move(counts))};
@@ -280,6 +328,8 @@ void bind_rows(nb::module_& module) {
     module.def("apply_scales", &apply_scales, "kind"_a, "states"_a, "values"_a, "indices"_a.none(), "offsets"_a.none(),
                "width"_a, "scaled"_a.noconvert().none(),
                "Write the scaled values of a scanned batch. Standardised sparse rows are returned instead.");
+    module.def("take_rows", &take_rows, "values"_a, "indices"_a, "offsets"_a, "order"_a,
+               "Return copies of compressed sparse rows by number: values, indices and offsets.");
     module.def("appearances", &appearances, "values"_a, "columns"_a, "offsets"_a, "order"_a.none(), "width"_a,
                "Return the columns of compressed sparse rows in the order of their first appearance, and the number of "
                "values other than 0 of each column.");

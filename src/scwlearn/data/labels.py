@@ -138,6 +138,8 @@ class Classes:
 
     def find(self, labels: NDArray[Any]) -> Numbered:
         """Return the number of each label; new labels get the next numbers, by first appearance."""
+        # A copy: another thread may change the labels between two passes over them.
+        labels = labels.copy()
         self.check_kind(labels)
         if labels.dtype == self.labels.dtype and labels.dtype != object and len(self) <= _FEW_CLASSES:
             # Numbers from 1; 0 means that the label is new.
@@ -220,7 +222,8 @@ def _label_vector(y: ArrayLike, count: int) -> NDArray[Any]:
 
 def check_signs(y: ArrayLike, count: int) -> NDArray[np.int8]:
     """Return the labels of `count` rows, each -1 or +1."""
-    labels = _label_vector(y, count)
+    # Checked as a copy, which cannot change afterwards.
+    labels = _label_vector(y, count).copy()
     wrong = np.flatnonzero((labels != 1) & (labels != -1))
     if len(wrong):
         raise ValueError(f"labels must be -1 or +1, got y[{wrong[0]}] = {labels[wrong[:1]].tolist()[0]!r}")
@@ -229,7 +232,8 @@ def check_signs(y: ArrayLike, count: int) -> NDArray[np.int8]:
 
 def check_class_numbers(y: ArrayLike, count: int) -> NDArray[np.int32]:
     """Return the class numbers of `count` rows."""
-    labels = _label_vector(y, count)
+    # Checked as a copy, which cannot change afterwards.
+    labels = _label_vector(y, count).copy()
     if count and labels.dtype.kind not in "iuf":
         raise TypeError(f"labels must be class numbers from 0, got {labels.dtype}")
     most = np.iinfo(np.int32).max

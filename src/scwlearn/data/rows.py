@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from scwlearn._native import LARGEST_VALUE, scan_rows
+from scwlearn._native import LARGEST_VALUE, scan_rows, take_rows
 from scwlearn._util.checks import is_masked
 from scwlearn.data.sparse import as_csr
 
@@ -57,34 +57,31 @@ class CsrArrays:
             offsets = self.offsets[start : max(start, stop) + 1]
             begin, end = int(offsets[0]), int(offsets[-1])
             return CsrArrays(self.values[begin:end], self.indices[begin:end], offsets - offsets[0], self.width)
-        if "scipy.sparse" in sys.modules:  # faster, but not worth importing
-            return _arrays_of(self.matrix()[rows])
-        counts = np.diff(self.offsets)[rows]
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        sources = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], counts)
-        return CsrArrays.of(self.values[sources], self.indices[sources], offsets.astype(self.offsets.dtype), self.width)
+        return CsrArrays.of(*take_rows(self.values, self.indices, self.offsets, rows.astype(np.int64)), self.width)
 
     def sorted(self) -> CsrArrays:
         """Return the matrix with sorted rows; the values of a repeated index are added up."""
         matrix = self.matrix().copy()
         matrix.sum_duplicates()
-        return _arrays_of(matrix)
+        return CsrArrays.of(matrix.data, matrix.indices, matrix.indptr, self.width)
 
     def matrix(self) -> Any:
-        """Return a SciPy `csr_array` that shares the memory."""
+        """Return a SciPy `csr_array` that shares the values.
+
+        SciPy trusts indices and offsets, so they are copied, and checked when no other thread can change them any more.
+        """
         from scipy.sparse import csr_array
 
-        begin, end = self.offsets[0], self.offsets[-1]
+        offsets = self.offsets.copy()
+        begin, end = int(offsets[0]), int(offsets[-1])
+        offsets -= offsets[0]
+        values, indices = self.values[begin:end], self.indices[begin:end].copy()
+        if begin < 0 or scan_rows(values, indices, offsets, self.width)[0]:
+            raise ValueError("X changed while it was read; copy it, or change it afterwards")
         # The constructor would check the arrays, and might change the type of the indices.
-        matrix = csr_array(self.shape, dtype=self.values.dtype)
-        matrix.data, matrix.indices, matrix.indptr = self.values[begin:end], self.indices[begin:end], self.offsets
-        if begin:
-            matrix.indptr = self.offsets - begin
+        matrix = csr_array(self.shape, dtype=values.dtype)
+        matrix.data, matrix.indices, matrix.indptr = values, indices, offsets
         return matrix
-
-
-def _arrays_of(matrix: Any) -> CsrArrays:
-    return CsrArrays.of(matrix.data, matrix.indices, matrix.indptr, matrix.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +162,12 @@ class Rows:
         """Return the number of rows in which each feature occurs."""
         x = self._x[:]
         counts: NDArray[np.intp]
-        counts = np.bincount(x.indices, minlength=self.width) if self._sparse else np.count_nonzero(x, axis=0)
+        if self._sparse:
+            # NumPy trusts that they do not change between its passes.
+            indices = np.minimum(x.indices, self.width - 1, dtype=np.intp)
+            counts = np.bincount(np.maximum(indices, 0, out=indices), minlength=self.width)
+        else:
+            counts = np.count_nonzero(x, axis=0)
         return counts
 
     def variance(self) -> float:
@@ -398,6 +400,8 @@ def row_numbers(order: ArrayLike, count: int) -> NDArray[np.intp]:
     places = np.asarray(order)
     if places.shape != (count,) or (count and places.dtype.kind not in "iu"):
         raise ValueError(f"order must be a vector of {count} row numbers, got {places.dtype} of shape {places.shape}")
+    # A copy, which cannot change after it was checked.
+    places = places.astype(np.intp)
     if count and not 0 <= places.min() <= places.max() < count:
         raise ValueError(f"order must hold row numbers from 0 to {count - 1}, got {places.min()} to {places.max()}")
-    return places.astype(np.intp)
+    return places

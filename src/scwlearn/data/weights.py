@@ -30,7 +30,8 @@ def check_weights(weights: ArrayLike | None, count: int, *, name: str = "weights
     if given.shape != (count,):
         raise ValueError(f"{name} must be a vector of {count} weights, one per row of X, got shape {given.shape}")
     try:
-        checked = np.ascontiguousarray(given, dtype=np.float64)
+        # A copy, which cannot change after it was checked.
+        checked = np.array(given, dtype=np.float64)
     except OverflowError:  # an int may be larger than any float
         raise ValueError(f"a weight must be {ALLOWED_WEIGHT}; {name} holds a larger number") from None
     bad = np.flatnonzero(~is_weight(checked))

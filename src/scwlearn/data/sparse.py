@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from itertools import chain
 from typing import Any
 
@@ -19,10 +20,23 @@ def as_csr(x: Any) -> Any:
         If the arrays of the matrix do not fit each other, or for CSR, if they could not be arrays of such a matrix.
     """
     try:
+        if x.format != "csr":
+            x = _with_own_indices(x)
         _CHECKS[x.format](x)
         return x.tocsr()
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise ValueError(f"X is not a valid {x.format.upper()} matrix: {error}") from None
+
+
+def _with_own_indices(x: Any) -> Any:
+    """Return a matrix whose indices no other thread can change after they were checked."""
+    own = copy(x)
+    for name in ("indices", "indptr", "offsets"):
+        if isinstance(array := getattr(x, name, None), np.ndarray):
+            setattr(own, name, array.copy())
+    if x.format == "coo":
+        own.coords = tuple(np.array(places) for places in x.coords)
+    return own
 
 
 def _check_csr(x: Any) -> None:

@@ -103,7 +103,7 @@ def _fork(run: Callable[[Random], int], seed: str) -> tuple[int, str | None]:
         faulthandler.dump_traceback_later(_CASE_LIMIT, exit=True)
         with os.fdopen(end, "w") as file:
             try:
-                result = run(Random(seed)), None
+                result: tuple[int, str | None] = run(Random(seed)), None
             except BaseException:
                 lift_limit()
                 result = 0, traceback.format_exc()

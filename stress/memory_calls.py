@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,7 @@ import scwlearn
 from scwlearn import Features, StreamClassifier, TunedClassifier, load, merge, save
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
+from scwlearn.data.rows import Rows
 
 _LABELS = ("pear", "apple", "quince", "fig")
 _RULES = ("scw1", "scw1", "scw2", "arow", "pa1", "perceptron", "cw", "nherd")
@@ -41,7 +42,7 @@ _STREAMS: tuple[dict[str, Any], ...] = (
     {"average": True},
     {"covariance": "identity"},
 )
-_TEXT = Features(kinds={"text": "text"}, ngram=3, skips=1, char_ngrams=(2, 4), interactions=["colour:text"])
+_TEXT = Features(kinds={"text": "text"}, ngram=3, skips=1, char_ngrams=(2, 4), interactions=(("colour", "text"),))
 
 
 def warm() -> None:
@@ -271,7 +272,7 @@ def draw_reading(random: Random) -> tuple[Callable[[], list[Any]], str]:
         _, batches = read_batches([io.BytesIO(packed)], options=options, format=kind, **given)
         found = []
         for batch in batches:
-            values, columns, offsets = getattr(batch.x, "rows", batch.x).compressed()
+            values, columns, offsets = cast(Rows, getattr(batch.x, "rows", batch.x)).compressed()
             names = getattr(batch.x, "names", None)
             part = values.sum(), columns.sum(), offsets.sum(), names and len(names), batch.lines.tolist()
             found.append((*part, [] if batch.labels is None else batch.labels.tolist()))

@@ -22,7 +22,8 @@ from scwlearn.model.gaussian import Gaussian
 from scwlearn.rules import Rule
 from stress.exact import factors
 from stress.hard_streams import draw_hard_rows, draw_mild_parameters
-from stress.long_streams import RULES, condition
+from stress.long_streams import RULES
+from stress.rounding import condition
 from stress.trial import Trial
 
 #: How many times the rounding of the terms is allowed.

@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -86,9 +88,9 @@ def _stream(random: Random, calls: int) -> tuple[Callable[[], Any], list[Call]]:
         examples = [_draw_dict(random) for _ in range(count)]
         labels = [random.randrange(min(most, 2 + i // 10)) for _ in range(count)]
         if count == 1:
-            found.append(lambda model, x=examples[0], y=labels[0]: model.learn_one(x, y))
+            found.append(methodcaller("learn_one", examples[0], labels[0]))
         else:
-            found.append(lambda model, x=examples, y=labels: model.learn_many(x, y))
+            found.append(methodcaller("learn_many", examples, labels))
     return lambda: StreamClassifier(rule, **settings), found
 
 
@@ -100,17 +102,17 @@ def _rows(random: Random, count: int, width: int) -> Any:
 
 def _vectors(random: Random, calls: int) -> tuple[Callable[[], Any], list[Call]]:
     """Return a learner from rows, with classes that appear all the time."""
-    width, settings = random.choice([5, 40]), {"covariance": random.choice(["diagonal", "full"]), "n_classes": 0}
+    width, covariance = random.choice([5, 40]), random.choice(["diagonal", "full"])
     found: list[Call] = []
     for i in range(calls):
         count = random.choice([1, 1, 40])
         x = _rows(random, count, width)
         y = np.minimum(np.arange(count) + random.randrange(3), i // 8)
         if count == 1 and not sparse.issparse(x):
-            found.append(lambda model, x=x[0], y=int(y[0]): model.learn_one(x, y))
+            found.append(methodcaller("learn_one", x[0], int(y[0])))
         else:
-            found.append(lambda model, x=x, y=y: model.learn(x, y))
-    return lambda: Learner("scw1", **settings), found
+            found.append(methodcaller("learn", x, y))
+    return lambda: Learner("scw1", n_classes=0, covariance=covariance), found
 
 
 def _estimator(random: Random, calls: int) -> tuple[Callable[[], Any], list[Call]]:
@@ -131,7 +133,7 @@ def _partial_fits(random: Random, calls: int, width: int) -> list[Call]:
     for i in range(calls):
         count = random.choice([1, 3, 40])
         x, y = _rows(random, count, width), np.array([random.randrange(2 + i // 10) for _ in range(count)])
-        found.append(lambda model, x=x, y=y: model.partial_fit(x, y))
+        found.append(methodcaller("partial_fit", x, y))
     return found
 
 
@@ -188,7 +190,7 @@ def _snapshots(random: Random) -> int:
                 return
 
     ways = random.sample([copy.copy, copy.deepcopy, _pickled, _saved], 2)
-    readers: list[Callable[[], object]] = [lambda way=way: read(way, lesson.states) for way in ways]
+    readers: list[Callable[[], object]] = [partial(read, way, lesson.states) for way in ways]
     if isinstance(model, StreamClassifier):
         readers.append(lambda: read(_merged, lesson.merged | {_digest(merge([lesson.new(), lesson.new()]))}))
         readers.append(lambda: _look(model, done))
@@ -225,11 +227,11 @@ def _look(model: StreamClassifier, done: threading.Event) -> None:
 def _writers(random: Random) -> int:
     """Teach a model in several threads."""
     lessons = [_stream(random, 40)[1] for _ in range(3)]
-    settings = {"class_weight": "balanced"} if random.random() < 0.5 else {}
+    settings: dict[str, Any] = {"class_weight": "balanced"} if random.random() < 0.5 else {}
     model, alone = (StreamClassifier("arow", max_features=random.choice([None, 100]), **settings) for _ in range(2))
     for i, calls in enumerate(lessons):
         # A class of its own for each thread.
-        calls.insert(random.randrange(len(calls)), lambda model, i=i: model.learn_one({"own": 1.0}, 100 + i))
+        calls.insert(random.randrange(len(calls)), methodcaller("learn_one", {"own": 1.0}, 100 + i))
         for call in calls:
             call(alone)
 
@@ -237,7 +239,7 @@ def _writers(random: Random) -> int:
         for call in calls:
             call(model)
 
-    _at_once(*(lambda calls=calls: teach(calls) for calls in lessons))
+    _at_once(*(partial(teach, calls) for calls in lessons))
     assert model.classes == alone.classes
     assert model.counts.seen == alone.counts.seen
     assert _digest(_pickled(model)) == _digest(model)

@@ -2,7 +2,7 @@
 
 Every run goes on where the last one ended: it reads the inputs that earlier runs kept in build/fuzz/corpus (or --home),
 adds those that reach new code, and reduces them at the end. A finding is reproduced, minimised, and left in
-build/fuzz/findings; then the exit code is 1. --publish writes the figures into the table of docs/testing.md.
+build/fuzz/findings; then the exit code is 1. --publish adds the figures to the table of docs/testing.md.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import sys
 from datetime import date
 from pathlib import Path
 
+from stress.publishing import PAGE, Record, add_records, with_table
+
 from fuzz.campaign import Campaign, FuzzingError, Outcome
 from fuzz.targets import ROOT, TARGETS
 
 _INPUTS = 1_000_000
-_PAGE, _STARTS, _ENDS = ROOT / "docs/testing.md", "<!-- fuzzing: start -->\n", "<!-- fuzzing: end -->"
 _HISTORY = ROOT / "fuzz" / "history.jsonl"
 _COLUMNS = ("target", "inputs", "per second", "edges", "MB", "corpus", "new", "findings")
 
@@ -35,24 +36,21 @@ def table(outcomes: list[Outcome]) -> list[str]:
     ]
 
 
-def page_with_table(page: str, records: list[dict[str, object]]) -> str:
-    """Return a page with the figures of each target's latest record between its marks."""
-    latest = {record["target"]: record for record in records}
+def page_with_table(page: str, records: list[Record]) -> str:
+    """Return a page with the figures of each target in a table: inputs and findings of all runs, else the latest."""
     lines = ["| what holds | inputs | inputs per second and core | edges | findings |", "|---|--:|--:|--:|--:|"]
     for name, target in TARGETS.items():
-        if name in latest:
-            figures = (latest[name][key] for key in ("inputs", "inputs_per_second", "edges", "findings"))
+        if runs := [record for record in records if record["target"] == name]:
+            inputs, findings = (sum(record[key] for record in runs) for key in ("inputs", "findings"))
+            figures = (inputs, runs[-1]["inputs_per_second"], runs[-1]["edges"], findings)
             lines.append(f"| {target.claim} | " + " | ".join(f"{figure:,}" for figure in figures) + " |")
-    before, rest = page.split(_STARTS)
-    return before + _STARTS + "\n".join(lines) + "\n" + _ENDS + rest.split(_ENDS)[1]
+    return with_table(page, "fuzzing", lines)
 
 
 def _publish(outcomes: list[Outcome]) -> None:
-    """Add the figures to the history, and write the latest of each target into the table."""
-    with _HISTORY.open("a") as file:
-        file.writelines(json.dumps({"date": str(date.today()), **outcome.record()}) + "\n" for outcome in outcomes)
-    records = [json.loads(line) for line in _HISTORY.read_text().splitlines()]
-    _PAGE.write_text(page_with_table(_PAGE.read_text(), records))
+    """Add the figures to the history, and write those of all runs into the table."""
+    records = add_records(_HISTORY, [{"date": str(date.today()), **outcome.record()} for outcome in outcomes])
+    PAGE.write_text(page_with_table(PAGE.read_text(), records))
 
 
 def _options() -> argparse.ArgumentParser:
@@ -63,7 +61,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of processes")
     parser.add_argument("--home", type=Path, default=ROOT / "build" / "fuzz", help="directory of corpora and findings")
     parser.add_argument("--keep", action="store_true", help="only replace fuzz/corpus by the best inputs of all runs")
-    parser.add_argument("--publish", action="store_true", help="write the figures into docs/testing.md")
+    parser.add_argument("--publish", action="store_true", help="add the figures to docs/testing.md")
     return parser
 
 

@@ -1,7 +1,7 @@
 """Run trials: `python -m stress [NAME...] [--cases N] [--jobs N]`.
 
 Each trial runs in processes of its own, so that a crash is a failure of its case and the others go on. A failure prints
-the command that repeats it. --publish writes the figures into the table of docs/testing.md.
+the command that repeats it. --publish adds the figures to the table of docs/testing.md.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+from stress.publishing import PAGE, Record, add_records, with_table
 from stress.trial import Result, Trial, run_cases, trials
 
 _ROOT = Path(__file__).parent.parent
-_PAGE, _TABLE_STARTS, _TABLE_ENDS = _ROOT / "docs/testing.md", "<!-- trials: start -->\n", "<!-- trials: end -->"
 _HISTORY = Path(__file__).parent / "history.jsonl"
 # More failures of the same trial say little more.
 _MOST_FAILURES = 20
@@ -34,6 +34,7 @@ class Outcome:
 
     trial: str
     seed: int
+    first: int
     cases: int = 0
     units: int = 0
     failures: list[str] = field(default_factory=list)
@@ -47,17 +48,17 @@ class Outcome:
             print(f"\n{result.failure.rstrip()}\nRepeat it with: {repeat}", file=sys.stderr)
             self.failures.append(result.failure)
 
-    def record(self) -> dict[str, object]:
+    def record(self) -> Record:
         """Return the figures to publish."""
         return {
-            "trial": self.trial, "date": str(date.today()), "seed": self.seed, "cases": self.cases,
-            "units": self.units, "seconds": self.seconds, "failures": len(self.failures),
+            "trial": self.trial, "date": str(date.today()), "seed": self.seed, "first": self.first,
+            "cases": self.cases, "units": self.units, "seconds": self.seconds, "failures": len(self.failures),
         }  # fmt: skip
 
 
 def _run(name: str, seed: int, numbers: range, jobs: int) -> Outcome:
     """Run cases in several processes."""
-    outcome, start = Outcome(name, seed), time.monotonic()
+    outcome, start = Outcome(name, seed, numbers.start), time.monotonic()
     with ThreadPoolExecutor(jobs) as threads:
         for _ in threads.map(lambda job: _run_job(outcome, numbers[job::jobs]), range(jobs)):
             pass
@@ -97,21 +98,17 @@ def _work(trial: Trial, seed: int, numbers: range) -> None:
             print(json.dumps(result), file=results, flush=True)
 
 
-def _publish(records: list[dict[str, object]]) -> None:
-    """Add the figures to the history, and write the latest of each trial into the table."""
-    with _HISTORY.open("a") as file:
-        file.writelines(json.dumps(record) + "\n" for record in records)
-    latest = {record["trial"]: record for record in map(json.loads, _HISTORY.read_text().splitlines())}
-    known = trials()
-    table = ["| what holds | run | time | failures |", "|---|--:|--:|--:|"]
-    table += [_row(known[name], latest[name]) for name in known if name in latest]
-    before, rest = _PAGE.read_text().split(_TABLE_STARTS)
-    _PAGE.write_text(before + _TABLE_STARTS + "\n".join(table) + "\n" + _TABLE_ENDS + rest.split(_TABLE_ENDS)[1])
-
-
-def _row(trial: Trial, record: dict[str, int]) -> str:
-    minutes = max(1, round(record["seconds"] / 60))
-    return f"| {trial.claim} | {record['units']:,} {trial.unit} | {minutes} min | {record['failures']} |"
+def _publish(records: list[Record]) -> None:
+    """Add the figures to the history, and write those of all runs into the table."""
+    # The same cases again replace those before.
+    runs = {(r["trial"], r["seed"], r["first"]): r for r in add_records(_HISTORY, records)}
+    table = ["| trial | what holds | run | time | failures |", "|---|---|--:|--:|--:|"]
+    for name, trial in trials().items():
+        if of_trial := [record for record in runs.values() if record["trial"] == name]:
+            units, seconds, failures = (sum(r[key] for r in of_trial) for key in ("units", "seconds", "failures"))
+            minutes = max(1, round(seconds / 60))
+            table.append(f"| `{name}` | {trial.claim} | {units:,} {trial.unit} | {minutes} min | {failures} |")
+    PAGE.write_text(with_table(PAGE.read_text(), "trials", table))
 
 
 def _options() -> argparse.ArgumentParser:
@@ -123,7 +120,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--seed", type=int, default=0, help="other random numbers")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of processes")
-    parser.add_argument("--publish", action="store_true", help="write the figures into docs/testing.md")
+    parser.add_argument("--publish", action="store_true", help="add the figures to docs/testing.md")
     parser.add_argument("--worker", type=int, nargs=3, help=argparse.SUPPRESS)
     return parser
 

@@ -63,7 +63,7 @@ def test_figures_become_tables():
     lines = page_with_table(page, [old, outcome.record()]).splitlines()
     assert lines[0] == "before"
     assert lines[-1] == "after"
-    assert lines[4] == f"| {TARGETS['vw'].claim} | 10,000,000 | 50,000 | 1,234 | 1 |"
+    assert lines[4] == f"| {TARGETS['vw'].claim} | 10,000,005 | 50,000 | 1,234 | 2 |"
     assert len(lines) == 7
 
 

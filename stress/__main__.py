@@ -63,7 +63,8 @@ def _run(name: str, seed: int, numbers: range, jobs: int) -> Outcome:
         for _ in threads.map(lambda job: _run_job(outcome, numbers[job::jobs]), range(jobs)):
             pass
     outcome.seconds = round(time.monotonic() - start)
-    print(file=sys.stderr)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
     return outcome
 
 
@@ -79,7 +80,8 @@ def _run_job(outcome: Outcome, numbers: range) -> None:
         for line in process.stdout:
             outcome.add(Result(*json.loads(line)))
             numbers = numbers[1:]
-            print(f"\r{outcome.trial}: {outcome.cases} cases, {outcome.units} units", end="", file=sys.stderr)
+            if sys.stderr.isatty():
+                print(f"\r{outcome.trial}: {outcome.cases} cases, {outcome.units} units", end="", file=sys.stderr)
             if len(outcome.failures) >= _MOST_FAILURES:
                 process.kill()
                 process.wait()

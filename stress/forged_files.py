@@ -186,7 +186,7 @@ def _linear_model(random: Random, directory: Path) -> TrainedModel:
         load_seed(name, directory)
         with suppress(ValueError):
             model = TrainedModel.read(directory / "seed.model")
-            encode_model(model, "csv")
+            b"".join(map(bytes, encode_model(model, "csv")))
             return model
 
 

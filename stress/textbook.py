@@ -116,15 +116,17 @@ class _Stream:
         for rounded in self.rounded:
             changed = (rows * (1 + _CHANGE * numbers.uniform(-1, 1, rows.shape))).astype(np.float64)
             others.append([rounded.learn_one(row, label) for row, label in zip(changed, y.tolist(), strict=True)])
+        exact = self._state_of(self.textbook)
+        distances = [self._distance(self._state_of(rounded), exact) for rounded in self.rounded]
+        self.difference = max(self.difference, *distances)
         mistakes, updates = (sum(map(bool, column)) for column in zip(*happened, strict=True))
         return others == [happened] * 2 and (counts.mistakes, counts.updates) == (mistakes, updates)
 
     def is_close(self) -> bool:
         """Compare the learner with its textbook."""
-        exact = self._state_of(self.textbook)
-        distances = [self._distance(self._state_of(rounded), exact) for rounded in self.rounded]
-        self.difference = max(self.difference, *distances)
-        return self._distance(self._learned(), exact) <= ALLOWED * max(self.difference, 2.0**-53)
+        return self._distance(self._learned(), self._state_of(self.textbook)) <= ALLOWED * max(
+            self.difference, 2.0**-53
+        )
 
     def told(self, same: bool) -> str:
         """Describe how far the learner is from its textbook, in units of the difference of the textbooks."""

@@ -220,6 +220,67 @@ def test_a_link_of_another_user_in_a_shared_directory_is_not_followed(
     assert len(os.listdir(shared)) == steps
 
 
+as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("mode", "directory_owner", "owner", "is_replaced"),
+    [
+        (0o1777, 0, 0, True),
+        (0o1777, 0, 1234, False),
+        (0o1777, 1234, 1234, True),
+        (0o0777, 0, 1234, True),
+        (0o1775, 0, 1234, True),
+    ],
+)
+def test_a_file_of_another_user_in_a_shared_directory_is_not_replaced(
+    mode, directory_owner, owner, is_replaced, tmp_path
+):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    target = shared / "file"
+    target.write_bytes(b"old")
+    target.chmod(0o666)
+    os.chown(target, owner, owner)
+    os.chown(shared, directory_owner, directory_owner)
+    shared.chmod(mode)
+    if is_replaced:
+        write_atomically(target, b"new")
+    else:
+        with pytest.raises(PermissionError, match=r"a file of another user \(uid 1234\) in a directory that"):
+            write_atomically(target, b"new")
+    assert target.read_bytes() == (b"new" if is_replaced else b"old")
+    assert os.listdir(shared) == ["file"]
+
+
+@as_root
+def test_the_owner_and_the_group_of_the_old_file_are_kept(old):
+    os.chown(old, 1234, 4321)
+    old.chmod(0o640)
+    write_atomically(old, b"new")
+    found = old.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 4321, 0o640)
+    assert old.read_bytes() == b"new"
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("before", "after"), [(0o640, 0o600), (0o660, 0o600), (0o664, 0o644), (0o646, 0o666), (0o6755, 0o755)]
+)
+def test_a_group_that_cannot_be_kept_gives_no_rights_to_another(before, after, old, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    os.chown(old, 1234, 4321)
+    old.chmod(before)
+    monkeypatch.setattr(os, "fchown", refuse)
+    write_atomically(old, b"new")
+    found = old.stat()
+    assert (found.st_uid, found.st_gid) == (os.geteuid(), os.getegid())
+    assert stat.S_IMODE(found.st_mode) == after
+
+
 def failing_chunks():
     yield b"new"
     raise RuntimeError("no more")

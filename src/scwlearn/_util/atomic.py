@@ -29,7 +29,8 @@ def write_atomically(path: Path, content: Bytes | Iterable[Bytes]) -> None:
     Parameters
     ----------
     path : str or path
-        The file to create or replace. A symbolic link is followed, and the mode of an existing file is kept.
+        The file to create or replace. A symbolic link is followed. An existing file keeps its mode, and its owner and
+        group where this process may give files to them.
     content : bytes or iterable of bytes
         The new content, in one piece or in chunks.
 
@@ -65,12 +66,11 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         with whole_special(path) as file:
             yield file
         return
-    mode = _replaced_mode(target, path)
+    replaced = _replaced_file(target, path)
     temporary, lock = _temporary_path(target), None
     try:
         try:
-            if mode is None:
-                mode = _mode_of_new_file(temporary)
+            mode = _mode_of_new_file(temporary) if replaced is None else stat.S_IMODE(replaced.st_mode)
             while (opened := _open_locked(temporary)) is None:
                 temporary = _temporary_path(target)
             with opened as file:
@@ -79,6 +79,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
+                if replaced is not None:
+                    mode = _give_to_owner(file, replaced, mode)
                 os.chmod(temporary, mode)
             os.replace(temporary, target)
         except BaseException:
@@ -188,29 +190,53 @@ def _resolved(path: Path) -> str:
     for _ in range(MOST_LINKS):
         if not os.path.islink(target):
             return os.path.realpath(target)
-        directory = os.path.dirname(target)
-        shared, link = os.stat(directory), os.lstat(target)
-        # As Linux itself does where fs.protected_symlinks is set.
-        is_shared = shared.st_mode & stat.S_ISVTX and shared.st_mode & stat.S_IWOTH
-        if is_shared and link.st_uid not in (os.geteuid(), shared.st_uid):
-            problem = f"a symbolic link of another user (uid {link.st_uid}) in a directory that everybody may write to"
-            raise PermissionError(errno.EACCES, f"{problem}; write to another path, or remove the link", target)
-        target = os.path.join(directory, os.readlink(target))
+        _check_owner(target, os.lstat(target), "symbolic link")
+        target = os.path.join(os.path.dirname(target), os.readlink(target))
     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
 
 
-def _replaced_mode(target: str, path: Path) -> int | None:
-    """Return the mode of the regular file at `target`, or None if there is no file."""
+def _check_owner(target: str, found: os.stat_result, what: str) -> None:
+    """Raise an error for what another user made in a directory that everybody may write to."""
+    # As Linux itself does where fs.protected_symlinks and fs.protected_regular are set.
+    shared = os.stat(os.path.dirname(target))
+    is_shared = shared.st_mode & stat.S_ISVTX and shared.st_mode & stat.S_IWOTH
+    if is_shared and found.st_uid not in (os.geteuid(), shared.st_uid):
+        problem = f"a {what} of another user (uid {found.st_uid}) in a directory that everybody may write to"
+        raise PermissionError(errno.EACCES, f"{problem}; write to another path, or remove the {what}", target)
+
+
+def _replaced_file(target: str, path: Path) -> os.stat_result | None:
+    """Return what is known of the regular file at `target`, or None if there is no file."""
     try:
-        mode = os.stat(target).st_mode
+        found = os.stat(target)
     except FileNotFoundError:
         return None
+    mode = found.st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(mode):
         # Replacing a disk or a socket by a file would be a mistake.
         raise OSError(errno.EINVAL, "Not a regular file; only regular files can be replaced", os.fspath(path))
-    return stat.S_IMODE(mode)
+    _check_owner(target, found, "file")
+    return found
+
+
+def _give_to_owner(file: BinaryIO, replaced: os.stat_result, mode: int) -> int:
+    """Give a file the owner and the group of the one that it replaces, where possible; return the mode that it may have."""
+    if not hasattr(os, "fchown"):
+        return mode
+    for owner, group in ((replaced.st_uid, -1), (-1, replaced.st_gid)):
+        # Only root may give files away; others may give them to their own groups.
+        with suppress(OSError):
+            os.fchown(file.fileno(), owner, group)
+    found = os.fstat(file.fileno())
+    if found.st_uid != replaced.st_uid:
+        # They would give the rights of this process's user.
+        mode &= ~(stat.S_ISUID | stat.S_ISGID)
+    if found.st_gid != replaced.st_gid:
+        # Another group may do only what everybody may.
+        mode = mode & ~(stat.S_IRWXG | stat.S_ISGID) | (mode & stat.S_IRWXO) << 3
+    return mode
 
 
 def _sync_directory(directory: str) -> None:

@@ -64,8 +64,9 @@ def test_a_closed_descriptor_is_an_error():
 def test_a_device_stays_a_device():
     write_atomically("/dev/null", b"new")
     assert is_special("/dev/null")
-    with pytest.raises(OSError, match="No space left on device"):
+    with pytest.raises(OSError, match="No space left on device") as error:
         write_atomically("/dev/full", b"new")
+    assert error.value.filename == "/dev/full"
 
 
 def test_a_pipe_gets_content_that_is_complete(tmp_path):

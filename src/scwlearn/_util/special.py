@@ -48,8 +48,11 @@ def whole_special(path: Path) -> Iterator[Any]:
         special = open_special(path)
         if special is None:
             raise FileNotFoundError(errno.ENOENT, "no longer a device or a pipe", os.fspath(path))
-        with special:
-            copyfileobj(whole, special)
+        try:
+            with special:
+                copyfileobj(whole, special)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def is_special(path: Path) -> bool:

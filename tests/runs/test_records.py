@@ -1,6 +1,9 @@
 """Records of runs, in JSON and in model files."""
 
+import json
+import os
 import sys
+from threading import Thread
 
 import pytest
 
@@ -26,3 +29,17 @@ def test_a_model_file_is_recognized_whatever_the_length_of_its_header(tmp_path, 
     else:
         pytest.fail("no model began with a space")
     assert len(read_records(path)) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_records_are_read_from_a_pipe(tmp_path):
+    (record,) = read_records(libsvm_model(tmp_path))
+    line, pipe = json.dumps(record.to_json()).encode() + b"\n", tmp_path / "pipe"
+    # More than a pipe and a buffer hold at once.
+    count = 2**17 // len(line) + 1
+    os.mkfifo(pipe)
+    writer = Thread(target=lambda: pipe.write_bytes(line * count))
+    writer.start()
+    records = read_records(pipe)
+    writer.join()
+    assert records == [record] * count

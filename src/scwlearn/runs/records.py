@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from scwlearn.data.run_record import Record
 
@@ -16,7 +16,15 @@ _MODEL_HEADER = b'{"__metadata__":{"format":"scwlearn",'
 def is_model_file(path: str | Path) -> bool:
     """Return whether a file begins like a model file; it may still be damaged."""
     with open(path, "rb") as file:
-        return file.read(_HEADER_LENGTH + len(_MODEL_HEADER))[_HEADER_LENGTH:] == _MODEL_HEADER
+        return _is_model(_first_bytes(file))
+
+
+def _first_bytes(file: BinaryIO) -> bytes:
+    return file.read(_HEADER_LENGTH + len(_MODEL_HEADER))
+
+
+def _is_model(start: bytes) -> bool:
+    return start[_HEADER_LENGTH:] == _MODEL_HEADER
 
 
 def read_records(path: str | Path) -> list[Record]:
@@ -27,9 +35,10 @@ def read_records(path: str | Path) -> list[Record]:
     from scwlearn.files import read
 
     with open(path, "rb") as file:
-        start = file.read(1)
+        # Opened once, since a pipe can be read only once.
+        start = _first_bytes(file)
         # The length of a model's header may begin like JSON.
-        is_json = start in (b"{", b" ", b"\n", b"\r", b"\t", b"\xef") and not is_model_file(path)
+        is_json = start[:1] in (b"{", b" ", b"\n", b"\r", b"\t", b"\xef") and not _is_model(start)
         content = start + file.read() if is_json else b""
     if not is_json:
         record = read(path).record

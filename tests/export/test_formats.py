@@ -193,6 +193,8 @@ INVALID = [
     ("w.csv", "class,feature,weight\na,x,1\n", "found weights of 1 classes; for two classes, give the weights of one"),
     ("w.csv", "class,feature,weight,against\na,x,z,b\n", "line 2: weight must be a finite number, got 'z'"),
     ("w.csv", "class,feature,weight,against\na,x,1,b\na,x,1,b\n", "line 3: duplicate feature 'x' of class 'a'"),
+    ("w.csv", "weight,class,feature,against\n1,a,x,b\n1,a\n", "line 3: the line ends before its class and its feature"),
+    ("w.csv", "weight,feature,class\n1,x\n", "line 2: the line ends before its class and its feature"),
     ("w.csv", "class,feature,weight,against\na,0,1,b\n", "numbered features must be from 1 to 134217728"),
     ("w.csv", "class,feature,weight,against\na,99999999,1,b\n", "1 weights for features up to number 99999999 would"),
     ("w.csv", "class,feature,weight,deviation\na,x,1,-1\n", "line 2: deviation must be > 0, got '-1'"),

@@ -213,8 +213,11 @@ def _decode_csv(content: bytes, *, named: bool | None, first: int) -> Weights:
     found: dict[str, dict[str, tuple[float, float]]] = {}
     against: str | None = None
     for line, cell in cells:
-        features, name, other = found.setdefault(cell["class"], {}), cell["feature"], cell.get(_AGAINST) or against
         try:
+            # A short line has no cells for the last columns.
+            if cell["class"] is None or cell["feature"] is None:
+                raise ValueError("the line ends before its class and its feature")
+            features, name, other = found.setdefault(cell["class"], {}), cell["feature"], cell.get(_AGAINST) or against
             weight = _number("weight", cell["weight"])
             deviation = _number("deviation", cell["deviation"]) if cell.get("deviation") else math.nan
             if deviation <= 0:

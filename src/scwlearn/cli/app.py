@@ -127,8 +127,8 @@ def scwlearn() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0 success, 1 error, 2 wrong usage; 130 interrupted, 141 output closed by its reader, 143 terminated. A bug shows its
-    traceback.
+    0 success, 1 error, 2 wrong usage; 129 terminal closed, 130 interrupted, 141 output closed by its reader, 143
+    terminated. A bug shows its traceback.
     """
     # The parent process may have closed standard streams.
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115

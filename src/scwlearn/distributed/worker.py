@@ -21,8 +21,10 @@ from scwlearn.distributed.messages import Storage, receive, send
 
 def main() -> None:
     """Serve until standard input ends; the arguments are directories for large results."""
-    # Ctrl-C is for the client, which ends its workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C and the end of the terminal are for the client, which ends its workers.
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     storage = Storage(sys.argv[1:])
     messages: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_receive_all, args=(messages, storage), daemon=True).start()

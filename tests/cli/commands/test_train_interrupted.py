@@ -28,8 +28,8 @@ def wait_for(path, seconds=60):
 
 
 @pytest.mark.parametrize("again", [False, True])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_and_sigterm_save_the_model_once(tmp_path, number, code, again):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_saves_the_model_once(tmp_path, number, code, again):
     model = tmp_path / "a.model"
     process = start("-", "-f", "libsvm", "-m", str(model), "--save-every", "100", "--covariance", "diagonal")
     process.stdin.write(libsvm_text(250).encode())
@@ -45,6 +45,22 @@ def test_ctrl_c_and_sigterm_save_the_model_once(tmp_path, number, code, again):
     assert b"stopped after" in err
     assert b"Traceback" not in err
     assert TrainedModel.read(model).classifier.counts.seen >= 100
+
+
+def test_a_terminal_that_is_closed_saves_the_model_and_ends_the_command(tmp_path):
+    fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
+    model, (ours, terminal) = tmp_path / "a.model", pty.openpty()
+    words = ["-", "-f", "libsvm", "-m", str(model), "--save-every", "100", "--covariance", "diagonal"]
+    own = {"start_new_session": True, "preexec_fn": lambda: fcntl.ioctl(1, termios.TIOCSCTTY, 0)}
+    process = start(*words, stdout=terminal, stderr=terminal, **own)
+    os.close(terminal)
+    process.stdin.write((libsvm_text(1000) * 300).encode())
+    process.stdin.flush()
+    wait_for(model)
+    os.close(ours)
+    assert process.wait(60) == 129
+    assert TrainedModel.read(model).classifier.counts.seen >= 100
+    assert os.listdir(tmp_path) == ["a.model"]
 
 
 def test_ctrl_c_without_save_every_says_that_nothing_was_saved(tmp_path):

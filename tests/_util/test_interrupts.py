@@ -82,6 +82,31 @@ def test_a_signal_takes_effect_at_once_where_that_is_allowed(ctrl_c, done):
     assert done == ["held", "undone"]
 
 
+def test_a_block_within_one_that_may_be_interrupted_is_done_as_a_whole(ctrl_c, done):
+    def learn():
+        with interrupts_held(), interruptible():
+            with interrupts_held():
+                ctrl_c()
+                done.append("inner")
+            done.append("outer")
+
+    with pytest.raises(KeyboardInterrupt):
+        learn()
+    assert done == ["inner"]
+    with interrupts_held():
+        ctrl_c_is_held = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    assert ctrl_c_is_held
+
+
+def test_a_signal_that_comes_often_takes_effect_once(done):
+    signal.signal(signal.SIGINT, lambda *_: done.append("handled"))
+    with interrupts_held():
+        for _ in range(10_000):
+            signal.raise_signal(signal.SIGINT)
+        assert done == []
+    assert done == ["handled"]
+
+
 def test_a_handler_that_raises_nothing_stops_nothing(done):
     signal.signal(signal.SIGINT, lambda *_: done.append("handled"))
     with interrupts_held():

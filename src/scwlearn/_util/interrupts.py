@@ -7,7 +7,7 @@ import _signal  # type: ignore[import-not-found]
 import os
 import signal
 from collections.abc import Callable
-from threading import current_thread, get_ident, main_thread
+from threading import get_ident, main_thread
 from typing import Any
 
 _Handler = Callable[[int, Any], object]
@@ -34,15 +34,19 @@ class interrupts_held:
     """Let signals take effect after the block, or where the block calls `check_interrupts`.
 
     The handlers of the signals are replaced for the time of the block. A block within another one changes nothing, so
-    the outermost one decides what is done as a whole. Only the main thread is ever interrupted; in others, the block
-    changes nothing either.
+    the outermost one decides what is done as a whole, unless it is `interruptible` there: a user's function may use
+    another model. Only the main thread is ever interrupted; in others, the block changes nothing either.
     """
 
-    __slots__ = ("_is_outermost",)
+    __slots__ = ("_is_outermost", "_was_open")
 
     def __enter__(self) -> None:
-        self._is_outermost = False
-        if _state.holder is not None or current_thread() is not main_thread():
+        self._is_outermost = self._was_open = False
+        if _state.holder is not None:
+            if _state.is_open and _holds():
+                self._was_open, _state.is_open = True, False
+            return
+        if get_ident() != main_thread().ident:
             return
         try:
             for number in _SIGNALS:
@@ -60,6 +64,9 @@ class interrupts_held:
             raise
 
     def __exit__(self, *_: object) -> None:
+        if self._was_open:
+            _state.is_open = True
+            _deliver()
         if not self._is_outermost:
             return
         try:
@@ -105,15 +112,20 @@ def _restore_handlers() -> None:
 
 def _receive(number: int, frame: Any) -> None:
     """Keep a signal for later, unless it may take effect now."""
-    _state.received.append((number, frame))
+    if all(number != other for other, _ in _state.received):
+        _state.received.append((number, frame))
     if _state.is_open or _state.holder is None:
         _deliver()
 
 
 def _deliver() -> None:
     """Call the handlers of all signals received."""
-    while _state.received:
-        number, frame = _state.received.pop(0)
+    while True:
+        try:
+            number, frame = _state.received.pop(0)
+        except IndexError:
+            # Perhaps another signal, which came in here, has delivered them.
+            return
         # What handlers raise is handled by code that must not be interrupted.
         was_open, _state.is_open = _state.is_open, False
         try:

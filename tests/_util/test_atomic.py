@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from scwlearn._util import atomic
-from scwlearn._util.atomic import atomic_file, lock_file, write_atomically
+from scwlearn._util import atomic, temporary
+from scwlearn._util.atomic import atomic_file, write_atomically
 
 
 @pytest.fixture
@@ -120,16 +120,16 @@ def test_what_is_being_written_is_not_removed(tmp_path):
 
 
 def test_a_file_that_is_taken_for_a_leftover_as_it_is_made_is_made_again(tmp_path, monkeypatch):
-    new, create, taken = tmp_path / "new", atomic._create, []
+    new, create, taken = tmp_path / "new", temporary.create_file, []
 
     def taken_away(path, mode):
         descriptor = create(path, mode)
         if mode == 0o600 and len(taken) < 3:
             taken.append(path)
-            atomic._remove_leftovers(str(new))
+            temporary.remove_leftovers(str(tmp_path), atomic._mark_of(str(new)))
         return descriptor
 
-    monkeypatch.setattr(atomic, "_create", taken_away)
+    monkeypatch.setattr(temporary, "create_file", taken_away)
     write_atomically(new, b"new")
     assert len(taken) == 3
     assert new.read_bytes() == b"new"
@@ -140,7 +140,7 @@ def test_a_file_that_is_taken_for_a_leftover_as_it_is_made_is_made_again(tmp_pat
 def test_what_another_machine_left_is_removed_after_a_day(age, is_removed, tmp_path, monkeypatch):
     new = tmp_path / "new"
     with monkeypatch.context() as patch:
-        patch.setattr(atomic, "_machine", lambda: "01234567")
+        patch.setattr(temporary, "_machine", lambda: "01234567")
         left = leave_here(new)
     then = time.time() - age
     os.utime(left, (then, then))
@@ -148,8 +148,12 @@ def test_what_another_machine_left_is_removed_after_a_day(age, is_removed, tmp_p
     assert left.exists() != is_removed
 
 
+def temporary_name(path):
+    return Path(temporary.temporary_path(str(path.parent), atomic._mark_of(str(path))))
+
+
 def leave_here(path):
-    left = Path(atomic._temporary_path(str(path)))
+    left = temporary_name(path)
     left.write_bytes(b"unfinished")
     return left
 
@@ -157,7 +161,7 @@ def leave_here(path):
 def test_links_and_pipes_with_the_name_of_a_leftover_stay(tmp_path):
     new, precious = tmp_path / "new", tmp_path / "precious"
     precious.write_bytes(b"precious")
-    link, pipe = (Path(atomic._temporary_path(str(new))) for _ in range(2))
+    link, pipe = temporary_name(new), temporary_name(new)
     link.symlink_to(precious)
     os.mkfifo(pipe)
     write_atomically(new, b"new")
@@ -376,12 +380,3 @@ def test_the_longest_file_name_works(tmp_path):
     path = tmp_path / ("n" * 255)
     write_atomically(path, b"new")
     assert path.read_bytes() == b"new"
-
-
-def test_a_file_is_locked_until_it_is_closed(old):
-    first, second = old.open("rb"), old.open("rb")
-    with second:
-        with first:
-            assert lock_file(first)
-            assert not lock_file(second)
-        assert lock_file(second, wait=True)

@@ -4,6 +4,9 @@ import errno
 import gc
 import io
 import os
+import signal
+import subprocess
+import sys
 from mmap import mmap
 
 import pytest
@@ -90,6 +93,30 @@ def test_the_directories_are_private_and_removed(storage):
     sent(LARGE, storage, keep=True)
     storage.close()
     assert not any(os.path.exists(directory) for directory in storage.directories)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+def test_what_a_killed_process_has_stored_is_removed_by_the_next_one(monkeypatch, tmp_path):
+    code = f"""
+import os, signal, tempfile
+from scwlearn.distributed import messages
+tempfile.tempdir = messages._IN_MEMORY = {str(tmp_path)!r}
+storage = messages.OwnStorage()
+storage.put(b"large")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    (tmp_path / "scwlearn-mine").mkdir()
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
+    assert len(os.listdir(tmp_path)) == 3
+    monkeypatch.setattr(messages.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(messages, "_IN_MEMORY", str(tmp_path))
+    first, second = OwnStorage(), OwnStorage()
+    assert {os.path.basename(path) for path in [*first.directories, *second.directories]} | {"scwlearn-mine"} == set(
+        os.listdir(tmp_path)
+    )
+    first.close()
+    second.close()
+    assert os.listdir(tmp_path) == ["scwlearn-mine"]
 
 
 def test_an_end_in_the_middle_of_a_message_is_noticed():

@@ -1,23 +1,17 @@
-"""Atomic file replacement, and locks on files: the file at a path is complete at any moment, even after a crash."""
+"""Atomic file replacement: the file at a path is complete at any moment, even after a crash."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from typing import BinaryIO
 from zlib import crc32
 
 from scwlearn._util.special import MOST_LINKS, is_special, whole_special
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from scwlearn._util.temporary import HAS_LOCKS, create_file, open_locked, remove_leftovers, temporary_path
 
 Path = str | os.PathLike[str]
 Bytes = bytes | bytearray | memoryview
@@ -67,15 +61,16 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             yield file
         return
     replaced = _replaced_file(target, path)
-    temporary, lock = _temporary_path(target), None
+    beside = os.path.dirname(target), _mark_of(target)
+    temporary, lock = temporary_path(*beside), None
     try:
         try:
             mode = _mode_of_new_file(temporary) if replaced is None else stat.S_IMODE(replaced.st_mode)
-            while (opened := _open_locked(temporary)) is None:
-                temporary = _temporary_path(target)
+            while (opened := open_locked(temporary)) is None:
+                temporary = temporary_path(*beside)
             with opened as file:
                 # The lock lasts until the file has its name.
-                lock = None if fcntl is None else os.dup(file.fileno())
+                lock = os.dup(file.fileno()) if HAS_LOCKS else None
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -95,8 +90,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             # Name the file that the caller asked for.
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         raise
-    _sync_directory(os.path.dirname(target))
-    _remove_leftovers(target)
+    _sync_directory(beside[0])
+    remove_leftovers(*beside)
 
 
 def start_writeback(file: BinaryIO, size: int) -> None:
@@ -107,13 +102,9 @@ def start_writeback(file: BinaryIO, size: int) -> None:
             os.posix_fadvise(file.fileno(), file.tell() - size, size, os.POSIX_FADV_DONTNEED)
 
 
-def _create(path: str, mode: int) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-
-
 def _mode_of_new_file(path: str) -> int:
     """Return the mode that the system gives a new file: by the umask, or by the access list of its directory."""
-    descriptor = _create(path, 0o666)
+    descriptor = create_file(path, 0o666)
     try:
         return stat.S_IMODE(os.fstat(descriptor).st_mode)
     finally:
@@ -122,66 +113,9 @@ def _mode_of_new_file(path: str) -> int:
             os.unlink(path)
 
 
-# A temporary file is locked by the process that writes it, and the system releases the lock when that ends, so one that
-# can be locked was left by a killed process. On network file systems, locks may be known to one machine only: the name
-# has a mark of the machine, and the files of others are left alone for a day.
-_FOR_OTHERS = 24 * 3600
-_SUFFIX = ".scwlearn.tmp"
-
-
-def _temporary_path(target: str) -> str:
-    # The length is fixed: a suffix on the target's name could exceed the limit for file names.
-    name = f"{_mark_of(target)}{_machine()}.{os.urandom(8).hex()}{_SUFFIX}"
-    return os.path.join(os.path.dirname(target), name)
-
-
 def _mark_of(target: str) -> str:
+    # Its length is fixed: the target's name with a suffix could exceed the limit for file names.
     return f".{crc32(os.fsencode(os.path.basename(target))):08x}."
-
-
-@cache
-def _machine() -> str:
-    """Return a mark of this machine since its start; containers on it have the same."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
-            known = file.read()
-    except OSError:
-        known = os.uname().nodename.encode() if hasattr(os, "uname") else b""
-    return f"{crc32(known):08x}"
-
-
-def _open_locked(path: str) -> BinaryIO | None:
-    """Create a file for its user alone, and lock it; return None if another process took it for a leftover."""
-    file = open(_create(path, 0o600), "r+b")  # noqa: SIM115
-    if lock_file(file) and os.fstat(file.fileno()).st_nlink:
-        return file
-    file.close()
-    return None
-
-
-def _remove_leftovers(target: str) -> None:
-    """Remove the temporary files of killed processes that were replacing the same file."""
-    if fcntl is None:
-        return
-    directory, mark = os.path.dirname(target), _mark_of(target)
-    with suppress(OSError):
-        for name in os.listdir(directory):
-            if name.startswith(mark) and name.endswith(_SUFFIX):
-                with suppress(OSError):
-                    _remove_leftover(os.path.join(directory, name), ours=name.startswith(mark + _machine()))
-
-
-def _remove_leftover(path: str, *, ours: bool) -> None:
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or not (ours or time.time() - found.st_mtime > _FOR_OTHERS):
-            return
-        # Raises an OSError where it is locked, or nothing can be.
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.unlink(path)
-    finally:
-        os.close(descriptor)
 
 
 def _resolved(path: Path) -> str:
@@ -247,19 +181,3 @@ def _sync_directory(directory: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def lock_file(file: BinaryIO, *, wait: bool = False) -> bool:
-    """Lock an open file against other processes until it is closed; return whether that succeeded.
-
-    The system releases the lock of a killed process. Without support for locks, every process succeeds.
-    """
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # the file system has no locks
-        pass
-    return True

@@ -13,8 +13,8 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from scwlearn import __version__
-from scwlearn._util.atomic import lock_file
 from scwlearn._util.progress import ProgressReporter
+from scwlearn._util.temporary import lock_file
 from scwlearn.data.io.streams import open_source
 from scwlearn.datasets.catalogue import DataFile, NamedSet
 from scwlearn.datasets.load import content_sha256, file_state, write_labelled

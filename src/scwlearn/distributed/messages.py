@@ -20,11 +20,14 @@ from typing import Any, BinaryIO
 from weakref import finalize
 
 from scwlearn._util.interrupts import interrupts_held
+from scwlearn._util.temporary import make_locked_directory, remove_leftovers
 
 _LENGTH = 8
 # Fewer bytes go through the pipe.
 _LARGE = 2**16
 _IN_MEMORY = "/dev/shm"
+# Begins the names of directories, and tells leftovers of killed processes from the directories of others.
+_MARK = "scwlearn-"
 # Errors after which the next directory may have room.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -54,13 +57,24 @@ class Storage:
 
 
 class OwnStorage(Storage):
-    """Directories of this process, in memory and on disk, which exist until `close`."""
+    """Directories of this process, in memory and on disk, which exist until `close`.
+
+    They are locked: those of killed processes are removed by the next one.
+    """
 
     def __init__(self) -> None:
-        parents = [_IN_MEMORY, None] if os.access(_IN_MEMORY, os.W_OK) else [None]
-        with interrupts_held():
-            super().__init__([tempfile.mkdtemp(prefix="scwlearn-", dir=parent) for parent in parents])
-            self.close = finalize(self, _remove_directories, self.directories, os.getpid())
+        parents = [_IN_MEMORY] if os.access(_IN_MEMORY, os.W_OK) else []
+        directories: list[str] = []
+        locks: list[int] = []
+        super().__init__(directories)
+        self.close = finalize(self, _remove_directories, directories, locks, os.getpid())
+        for parent in (*parents, tempfile.gettempdir()):
+            remove_leftovers(parent, _MARK)
+            with interrupts_held():
+                path, lock = make_locked_directory(parent, _MARK)
+                directories.append(path)
+                if lock is not None:
+                    locks.append(lock)
 
 
 class StoredBytes:
@@ -81,10 +95,12 @@ class StoredBytes:
 # A process that was forked from the owner removes nothing.
 
 
-def _remove_directories(directories: Sequence[str], owner: int) -> None:
+def _remove_directories(directories: Sequence[str], locks: Sequence[int], owner: int) -> None:
     if os.getpid() == owner:
         for directory in directories:
             shutil.rmtree(directory, ignore_errors=True)
+    for lock in locks:
+        os.close(lock)
 
 
 def _remove_file(path: str, owner: int) -> None:

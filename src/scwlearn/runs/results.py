@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scwlearn import __version__, _native
-from scwlearn._util.atomic import lock_file
 from scwlearn._util.json_fields import IGNORE_UNKNOWN, MAX_COUNT, Count, Range, read_json
+from scwlearn._util.temporary import lock_file
 from scwlearn.files.json_reader import parse_json
 from scwlearn.rules import Rule
 

@@ -18,7 +18,7 @@ _terminals: list[int] = []
 
 
 def end_at_signals() -> None:
-    """Raise KeyboardInterrupt at the first SIGINT, SIGTERM or SIGHUP; ignore later ones, so that cleaning up goes on."""
+    """Raise KeyboardInterrupt at the first SIGINT, SIGTERM or SIGHUP; ignore later ones, so that it can clean up."""
     global _is_over
     _is_over = False
     _terminals[:] = filter(os.isatty, (1, 2))

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -52,7 +52,9 @@ class Program:
     def __str__(self) -> str:
         return self.title
 
-    def run(self, number: int | None = None, delay: float = 0.0, *, close_after: int | None = None) -> Ended:
+    def run(
+        self, number: int | None = None, delay: float = 0.0, *, close_after: int | None = None, group: bool = False
+    ) -> Ended:
         """Run it to its end.
 
         Parameters
@@ -63,6 +65,8 @@ class Program:
             When to send it: seconds after the program has begun.
         close_after : int, optional
             Close its standard output after reading this number of bytes.
+        group : bool
+            Whether processes that it has started get the signal too, as from a terminal.
         """
         output, write_output = os.pipe()
         begun, write_begun = os.pipe()
@@ -80,7 +84,9 @@ class Program:
                 _wait_for_handlers(child)
             os.close(begun)
             start = time.perf_counter()
-            printed = _read(output, child, number, start + delay, close_after)
+            kill = os.killpg if group else os.kill
+            send = None if number is None else partial(kill, child, number)
+            printed = _read(output, child, send, start + delay, close_after)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             seconds = time.perf_counter() - start
             _check_no_orphans(child)
@@ -120,10 +126,11 @@ def command(random: Random, place: Path, words: list[str]) -> Program:
 
 
 def function(place: Path, title: str, body: Callable[[], object]) -> Program:
-    """Return a program that calls a function; SIGTERM ends it at once."""
+    """Return a program that calls a function; SIGTERM and SIGHUP end it at once."""
 
     def run() -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
         body()
 
     return Program(place, title, run)
@@ -138,12 +145,14 @@ def _in_child(program: Program, output: int, begun: int, errors: int) -> NoRetur
         os.dup2(output, 1)
         os.dup2(errors, 2)
         if program.words is not None:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for each in (signal.SIGINT, signal.SIGHUP):
+                signal.signal(each, signal.SIG_DFL)
             os.environ["TMPDIR"] = str(program.place / "temporary")
             os.execv(program.words[0], program.words)
         sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
         tempfile.tempdir = messages._IN_MEMORY = str(program.place / "temporary")
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         end_at_signals()
         os.write(begun, b".")
         code = 0
@@ -168,8 +177,8 @@ def _flush() -> None:
 
 
 def _wait_for_handlers(child: int) -> None:
-    """Wait until a program that is started anew answers SIGTERM, or has ended."""
-    bit = 1 << (signal.SIGTERM - 1)
+    """Wait until a program that is started anew answers the last of the signals, or has ended."""
+    bit = 1 << (signal.SIGHUP - 1)
     while True:
         lines = Path(f"/proc/{child}/status").read_text().splitlines()
         fields = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
@@ -178,7 +187,7 @@ def _wait_for_handlers(child: int) -> None:
         time.sleep(0.001)
 
 
-def _read(output: int, child: int, number: int | None, moment: float, close_after: int | None) -> bytes:
+def _read(output: int, child: int, send: Callable[[], None] | None, moment: float, close_after: int | None) -> bytes:
     """Read what a process prints until it ends, and send it the signal at its moment."""
     printed, limit = b"", time.perf_counter() + _LIMIT
     with os.fdopen(output, "rb", buffering=0) as file, selectors.DefaultSelector() as selector:
@@ -187,22 +196,22 @@ def _read(output: int, child: int, number: int | None, moment: float, close_afte
             if close_after is not None and len(printed) >= close_after:
                 return printed
             now = time.perf_counter()
-            if number is not None and now >= moment:
-                os.kill(child, number)
-                number = None
+            if send is not None and now >= moment:
+                send()
+                send = None
             if now > limit:
                 os.kill(child, signal.SIGABRT)
                 raise AssertionError(f"a process hangs after {printed[-200:]!r}")
-            wait = limit - now if number is None else moment - now
+            wait = limit - now if send is None else moment - now
             if selector.select(max(0.0, wait)):
                 part = file.read(2**16)
                 if not part:
                     break
                 printed += part
-    if number is not None:
+    if send is not None:
         # It may do more after its last output.
         time.sleep(max(0.0, min(moment, limit) - time.perf_counter()))
-        os.kill(child, number)
+        send()
     return printed
 
 

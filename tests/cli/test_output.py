@@ -56,6 +56,10 @@ def test_inputs_are_not_overwritten(tmp_path, capsys):
     model, data = libsvm_model(tmp_path), str(tmp_path / "it.svm")
     link = tmp_path / "link"
     link.symlink_to(data)
+    picture = tmp_path / "link.svg"
+    picture.symlink_to(data)
+    weights = str(tmp_path / "weights.json")
+    assert run(["convert", model, "-o", weights, "-q"]) == 0
     for command, flag, path in [
         (["train", data], "-m", data),
         (["train", data], "-m", str(link)),
@@ -64,11 +68,18 @@ def test_inputs_are_not_overwritten(tmp_path, capsys):
         (["predict", model, data], "-o", data),
         (["predict", model, data], "-o", model),
         (["report", model], "-o", model),
+        (["compare", data], "--plot", str(picture)),
+        (["convert", data], "-o", data),
+        (["convert", data, "-o", tmp_path / "it.libsvm"], "--names", data),
+        (["convert", model, "--to", "json"], "-o", model),
+        (["convert", weights], "-m", weights),
     ]:
         said = failed(capsys, *command, flag, path, code=2)
         assert f"{flag} {path} would overwrite an input file; choose another name\n" in said
     said = failed(capsys, "train", data, "-m", tmp_path / "a", "--report", tmp_path / "a", code=2)
     assert f"-m and --report are the same file, {tmp_path / 'a'}; choose another name\n" in said
+    said = failed(capsys, "convert", data, "-o", tmp_path / "a.svm", "--names", tmp_path / "a.svm", code=2)
+    assert f"-o and --names are the same file, {tmp_path / 'a.svm'}; choose another name\n" in said
     assert run(["train", data, "--resume", model, "-m", model, "-q"]) == 0
 
 

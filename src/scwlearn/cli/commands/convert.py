@@ -31,6 +31,7 @@ from scwlearn.cli.model_options import (
 from scwlearn.cli.options import (
     STDIO,
     OutputFile,
+    check_outputs,
     data_options,
     invocation,
     option,
@@ -104,9 +105,10 @@ def _weights_to_model(given: dict[str, Any]) -> None:
     if is_given("algorithm"):
         rule = given["algorithm"]
         parameters = check_parameters(rule, parameters)
-    format = given["data_format"]
+    format, source = given["data_format"], _only_source(given, "weights file")
+    check_outputs({"-m": given["model"]}, [source])
     model = import_weights(
-        _only_source(given, "weights file"),
+        source,
         given["to"],
         rule=rule,
         parameters=parameters,
@@ -129,7 +131,9 @@ def _convert_model(output: Path, given: dict[str, Any]) -> None:
     to, allowed = given["to"], ", ".join(EXPORT_FORMATS)
     if to is not None and to not in EXPORT_FORMATS:
         raise click.UsageError(f"a model cannot be written as {to}; allowed: {allowed}")
-    model = TrainedModel.read(_only_source(given, "model"))
+    source = _only_source(given, "model")
+    check_outputs({"-o": output}, [source])
+    model = TrainedModel.read(source)
     if str(output) == STDIO:
         if to is None:
             raise click.UsageError(f"standard output needs --to, one of {allowed}")
@@ -152,6 +156,7 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
     if given["no_label"] and given["label"] is not None:
         raise click.UsageError("give either --label or --no-label, not both")
     data = Input(given, labels="optional")
+    check_outputs({"-o": output, "--names": given["names"]}, data.names)
     with data.progress("converting"):
         batches = data.examples()
         # The first batch decides the schema.

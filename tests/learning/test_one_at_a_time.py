@@ -443,5 +443,8 @@ def test_ctrl_c_after_an_example_with_new_names_keeps_it(monkeypatch, ctrl_c):
 def test_a_learner_from_dicts_does_not_share_its_memory():
     learner = Learner("arow")
     learner.learn_one({"a": 1.0}, 1)
-    with pytest.raises(ValueError, match=r"cannot share its memory.*copy it"):
-        learner.with_parameters({"r": 2.0})
+    other = learner.with_parameters({"r": 2.0})
+    other.learn_one({"a": 1.0, "b": 1.0}, -1)
+    assert (other.parameters, [*other.names], other.counts.seen) == ({"r": 2.0}, ["a", "b"], 2)
+    assert (learner.parameters, [*learner.names], learner.counts.seen) == ({"r": 1.0}, ["a"], 1)
+    assert learner.score_one({"a": 1.0, "b": 1.0}) == learner.score_one({"a": 1.0})

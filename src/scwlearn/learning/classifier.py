@@ -100,7 +100,10 @@ class Classifier(ClassifyOne):
         return counts
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Classifier:
-        """Return a classifier on the same model, in the same memory, with other values of the rule's parameters."""
+        """Return a classifier on the same model with other values of the rule's parameters.
+
+        It is in the same memory, unless the model has a vocabulary: then in a copy.
+        """
         other = self._shallow_copy()
         other.config = self.config.with_parameters(parameters)
         other.snapshot = self.snapshot._replace(learner=self.learner.with_parameters(parameters))

@@ -190,11 +190,10 @@ class Learner(OneAtATime):
     def with_parameters(self, parameters: Mapping[str, float]) -> Self:
         """Return a learner on the same model, in the same memory, with other values of the rule's parameters.
 
-        With several classes they share the model until one of them meets a class for which it has no room.
+        With several classes they share the model until one of them meets a class for which it has no room. A learner
+        with a vocabulary is copied: a name that one of them adds has no weight in the other.
         """
-        if self.vocabulary is not None:
-            raise ValueError("a learner from dicts cannot share its memory, which grows with new names; copy it")
-        other = self._shallow_copy()
+        other = self._shallow_copy() if self.vocabulary is None else copy(self)
         other.config = self.config.with_parameters(parameters)
         return other
 

@@ -322,6 +322,18 @@ def test_settings_of_a_resumed_model_cannot_change(capsys, data, model):
     assert scwlearn.load(model).n_seen_ == 1200
 
 
+@pytest.mark.parametrize("text", [libsvm_text, vw_text])
+def test_the_parameters_of_a_resumed_model_may_change(capsys, tmp_path, text):
+    lines = text(count=500).splitlines(keepends=True)
+    first, second = (written(tmp_path / name, "".join(part)) for name, part in (("a", lines[:200]), ("b", lines[200:])))
+    one, two = (str(tmp_path / f"{name}.model") for name in ("one", "two"))
+    printed(capsys, first, "-m", one, "-a", "arow", "-q")
+    printed(capsys, second, "--resume", one, "--r", "3", "-m", two, "-q")
+    assert run(["inspect", two, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["parameters"], facts["seen"]) == ({"r": 3.0}, 500)
+
+
 def test_unlabelled_data_are_rejected(capsys, tmp_path):
     (tmp_path / "none.vw").write_text("| a b\n")
     err = printed(capsys, str(tmp_path / "none.vw"), code=1).err

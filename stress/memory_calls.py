@@ -203,40 +203,36 @@ def _matrix(random: Random) -> tuple[Model, Callable[[Random], Action]]:
     told = repr(estimator)
 
     def call(random: Random) -> Action:
-        name, action = _matrix_action(random, kind, features, classes)
+        name, action = _matrix_action(random, model.value, kind, features, classes)
         return model, action, f"{told}.{name}"
 
     return model, call
 
 
-def _matrix_action(random: Random, kind: str, features: int, classes: int) -> tuple[str, Callable[[Any], Any]]:
+def _matrix_action(
+    random: Random, model: Any, kind: str, features: int, classes: int
+) -> tuple[str, Callable[[Any], Any]]:
     rows = random.choice([10, 100, 100, 1000 if kind == "linear" else 200])
     x, y = _draw_rows(random, rows, features, classes)
     more = y + random.choice([0, 0, 0, 1])
     x = random.choice([x, x, sparse.csr_matrix(x), x.astype(np.float32)])
-    actions: dict[str, Callable[[Any], Any]] = {
-        "fit": lambda model: model.fit(x, y) and None,
-        "predict": lambda model: _plain(_fitted(model, x, y).predict(x)),
-        "decision_function": lambda model: _plain(_fitted(model, x, y).decision_function(x)),
-        "predict_proba": lambda model: _plain(_fitted(model, x, y).predict_proba(x)),
+    learning: dict[str, Callable[[Any], Any]] = {"fit": lambda model: model.fit(x, y) and None}
+    reading: dict[str, Callable[[Any], Any]] = {
+        "predict": lambda model: _plain(model.predict(x)),
+        "decision_function": lambda model: _plain(model.decision_function(x)),
+        "predict_proba": lambda model: _plain(model.predict_proba(x)),
     }
     if kind != "tuned":
-        actions |= {
+        weights = np.full(rows, 0.5)
+        learning |= {
             "partial_fit": lambda model: model.partial_fit(x, more) and None,
-            "partial_fit with weights": lambda model: (
-                model.partial_fit(x, y, sample_weight=np.full(rows, 0.5)) and None
-            ),
-            "copy": lambda model: Model.state_of(copy(_fitted(model, x, y))),
-            "save and load": lambda model: _round_trip(_fitted(model, x, y)),
+            "partial_fit with weights": lambda model: model.partial_fit(x, y, sample_weight=weights) and None,
         }
+        reading |= {"copy": lambda model: Model.state_of(copy(model)), "save and load": _round_trip}
     if kind == "linear":
-        actions["merge"] = lambda model: Model.state_of(merge([_fitted(model, x, y)] * 2))
-    name = random.choice([*actions])
-    return f"{name} of {rows} rows with {features} features", actions[name]
-
-
-def _fitted(model: Any, x: Any, y: Any) -> Any:
-    return model if model.__sklearn_is_fitted__() else model.fit(x, y)
+        reading["merge"] = lambda model: Model.state_of(merge([model, model]))
+    name = random.choice([*learning, *reading] if _is_fitted(model) else [*learning])
+    return f"{name} of {rows} rows with {features} features", (learning | reading)[name]
 
 
 def _draw_rows(random: Random, rows: int, features: int, classes: int) -> tuple[Any, Any]:

@@ -26,6 +26,8 @@ _ALWAYS_HELD = 2**22
 
 # Of a thread: address space, of which little is used.
 _STACK = 2**23
+# Of a thread of OpenBLAS: address space of its buffer, for which OpenBLAS waits forever where there is none.
+_BLAS_BUFFER = 2**25
 # More threads of BLAS are rare, and need little more.
 _MOST_BLAS_THREADS = 8
 # How long to wait for an item before looking whether its thread is alive (seconds).
@@ -98,11 +100,11 @@ def check_memory(size: int) -> None:
 
 
 def check_memory_for_blas() -> None:
-    """Raise a MemoryError unless there is memory for what BLAS allocates itself: its threads, and their first blocks.
+    """Raise a MemoryError unless there is memory for what BLAS allocates itself: its threads and their buffers.
 
-    OpenBLAS ends the process where it gets none. NumPy allocates the results and reports a lack of it.
+    Where it gets none, OpenBLAS ends the process or waits forever. NumPy allocates the results and reports a lack of it.
     """
-    check_memory(_STACK * min(os.cpu_count() or 1, _MOST_BLAS_THREADS))
+    check_memory((_STACK + _BLAS_BUFFER) * min(os.cpu_count() or 1, _MOST_BLAS_THREADS))
 
 
 def start_thread(thread: threading.Thread) -> bool:

@@ -392,9 +392,13 @@ class KernelLearner(BaseLearner):
             raise ValueError("this learner has not learned from any row yet")
         rows = as_rows(x)
         self._check_width(rows)
-        check_memory_for_blas()
-        blocks = (as_doubles(block) for block in rows.blocks(_ROWS_SCORED_AT_ONCE))
-        return [function(block, self.kernel.with_support(block, self.support)) for block in blocks]
+
+        def mapped(block: Block) -> Any:
+            kernels = self.kernel.with_support(block, self.support)
+            check_memory_for_blas()
+            return function(block, kernels)
+
+        return [mapped(as_doubles(block)) for block in rows.blocks(_ROWS_SCORED_AT_ONCE)]
 
 
 def kernel_config(rule: str | Rule | OwnRule, given: Mapping[str, Any], **faces: Face) -> LearnerConfig:

@@ -156,7 +156,7 @@ def _replaced_file(target: str, path: Path) -> os.stat_result | None:
 
 
 def _give_to_owner(file: BinaryIO, replaced: os.stat_result, mode: int) -> int:
-    """Give a file the owner and the group of the one that it replaces, where possible; return the mode that it may have."""
+    """Give a file the owner and group of the one that it replaces, where possible; return the mode that it may have."""
     if not hasattr(os, "fchown"):
         return mode
     for owner, group in ((replaced.st_uid, -1), (-1, replaced.st_gid)):

@@ -102,7 +102,7 @@ def check_memory(size: int) -> None:
 def check_memory_for_blas() -> None:
     """Raise a MemoryError unless there is memory for what BLAS allocates itself: its threads and their buffers.
 
-    Where it gets none, OpenBLAS ends the process or waits forever. NumPy allocates the results and reports a lack of it.
+    Where it gets none, OpenBLAS ends the process or waits forever. NumPy allocates the results, and reports where it cannot.
     """
     check_memory((_STACK + _BLAS_BUFFER) * min(os.cpu_count() or 1, _MOST_BLAS_THREADS))
 

@@ -24,8 +24,8 @@ _UNCHECKED_BYTES = 2**24
 # What Python needs to end a call or to undo it: some of its arenas of a megabyte, and the growth of the heap of C.
 _ALWAYS_HELD = 2**22
 
-# Of a thread: address space, of which little is used.
-_STACK = 2**23
+#: Address space of a thread, of which little is used.
+STACK = 2**23
 # Of a thread of OpenBLAS: address space of its buffer, for which OpenBLAS waits forever where there is none.
 _BLAS_BUFFER = 2**25
 # More threads of BLAS are rare, and need little more.
@@ -102,9 +102,9 @@ def check_memory(size: int) -> None:
 def check_memory_for_blas() -> None:
     """Raise a MemoryError unless there is memory for what BLAS allocates itself: its threads and their buffers.
 
-    Where it gets none, OpenBLAS ends the process or waits forever. NumPy allocates the results, and reports where it cannot.
+    OpenBLAS ends the process or waits forever where it gets none. NumPy allocates the results, and reports errors.
     """
-    check_memory((_STACK + _BLAS_BUFFER) * min(os.cpu_count() or 1, _MOST_BLAS_THREADS))
+    check_memory((STACK + _BLAS_BUFFER) * min(os.cpu_count() or 1, _MOST_BLAS_THREADS))
 
 
 def start_thread(thread: threading.Thread) -> bool:
@@ -113,7 +113,7 @@ def start_thread(thread: threading.Thread) -> bool:
     `Thread.start` would wait forever for a thread that has no memory to begin.
     """
     try:
-        check_memory(_STACK)
+        check_memory(STACK)
         thread.start()
     except (MemoryError, RuntimeError):
         return False
@@ -125,7 +125,7 @@ def thread_pool(threads: int) -> Iterator[Executor]:
     """Yield a pool of threads; raise a MemoryError unless there is memory for them."""
     from concurrent.futures import ThreadPoolExecutor
 
-    check_memory(_STACK * threads)
+    check_memory(STACK * threads)
     with ThreadPoolExecutor(threads) as pool:
         yield pool
 

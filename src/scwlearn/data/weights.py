@@ -51,6 +51,15 @@ def nonzero_rows(order: NDArray[np.intp], weights: Array | None) -> NDArray[np.i
     return order if weights is None or weights.all() else order[weights[order] != 0]
 
 
+def spread(values: NDArray[Any], places: slice | NDArray[np.intp], count: int) -> NDArray[Any]:
+    """Return `count` values: these at their places, and 0 elsewhere."""
+    if isinstance(places, slice):
+        return values
+    found = np.zeros(count, dtype=values.dtype)
+    found[places] = values
+    return found
+
+
 class ClassWeights:
     """Weights of examples by their class.
 

@@ -19,7 +19,7 @@ from scwlearn.data.costs import Costs
 from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.labels import FEWEST_IN_ORDER, Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
-from scwlearn.data.weights import ClassWeights, check_weights
+from scwlearn.data.weights import ClassWeights, check_weights, spread
 from scwlearn.data.weights import nonzero_rows as nonzero_rows
 from scwlearn.learning.classify_one import ClassifyOne
 from scwlearn.learning.committee import learner_type
@@ -27,13 +27,10 @@ from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.learning.examine import NEW, Findings, examine
-from scwlearn.learning.lesson import Dicts, Lesson, Observer
+from scwlearn.learning.lesson import Dicts, Lesson, Observer, parts_of
 from scwlearn.model.snapshot import Snapshot
 
 Array = NDArray[np.float64]
-
-#: Scores of rows for all classes that are kept together: a quarter of a gigabyte.
-MOST_SCORES = 2**25
 
 
 class Classifier(ClassifyOne):
@@ -237,18 +234,18 @@ class Classifier(ClassifyOne):
         found = self.classes.find(y[places])
         classes = self.classes.add(found.new)
         by_class, seen = self.class_weights.of(found.numbers, classes)
-        numbers, weights = _spread(found.numbers, places, len(rows)), sample_weights
+        numbers, weights = spread(found.numbers, places, len(rows)), sample_weights
         if by_class is not None:
-            by_class = _spread(by_class, places, len(rows))
+            by_class = spread(by_class, places, len(rows))
             weights = by_class if weights is None else check_weights(by_class * weights, len(rows))
         lesson = Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate, jobs, in_turn)
         # From the learner on, nothing may take effect between the changes to the parts of a classifier.
         with interrupts_held():
             before = self.counts
             if self.is_binary and len(classes) > 2:
-                self.snapshot = self._learn_third_class(lesson, classes, places)
-            elif len(classes) > 2 and len(found.numbers) * len(classes) > MOST_SCORES:
-                self.snapshot = self._learn_in_parts(lesson, classes, places)
+                self.snapshot = lesson.teach_third_class(self.snapshot, classes, places)
+            elif len(classes) > 2 and len(parts_of(len(found.numbers), len(classes))) > 1:
+                self.snapshot = lesson.teach_in_parts(self.snapshot, classes, places)
             else:
                 snapshot = Snapshot(self.learner, copy(self.calibration), classes)
                 try:
@@ -301,27 +298,6 @@ class Classifier(ClassifyOne):
             return slice(None)
         places = nonzero_rows(np.arange(len(y)) if order is None else order, sample_weights)
         return places[self.class_weights.is_nonzero(y[places])] if left_out else places
-
-    def _learn_third_class(self, lesson: Lesson, classes: Classes, places: slice | NDArray[np.intp]) -> Snapshot:
-        """Learn from the rows before the first of the third class as a binary classifier, then split it."""
-        places = np.arange(len(lesson.rows))[places]
-        third = int(np.argmax(lesson.numbers[places] >= 2))
-        two = Snapshot(copy(self.learner), copy(self.calibration), classes.first(2))
-        lesson.part(places[:third]).teach(two)
-        several = Snapshot(two.learner.split(), two.calibration.expanded(len(classes)), classes)
-        lesson.part(places[third:]).teach(several)
-        return several
-
-    def _learn_in_parts(self, lesson: Lesson, classes: Classes, places: slice | NDArray[np.intp]) -> Snapshot:
-        """Learn from rows whose scores for all classes would take too much memory together."""
-        places, known = np.arange(len(lesson.rows))[places], len(self.classes)
-        snapshot = Snapshot(copy(self.learner), copy(self.calibration), self.classes)
-        for part in parts_of(len(places), len(classes)):
-            chosen = places[part]
-            known = max(known, int(lesson.numbers[chosen].max()) + 1)
-            snapshot = snapshot._replace(classes=classes.first(known))
-            lesson.part(chosen).teach(snapshot)
-        return snapshot._replace(classes=classes)
 
     def scores(self, x: Any) -> Array:
         """Compute the scores of the classes in the order of their labels: (rows, classes), or (rows,) for up to two.
@@ -423,18 +399,3 @@ class Classifier(ClassifyOne):
     @property
     def _model(self) -> Any:
         return self.learner.model
-
-
-def parts_of(rows: int, classes: int) -> list[slice]:
-    """Return the parts of rows whose scores for all classes are kept together."""
-    size = max(1, MOST_SCORES // max(1, classes))
-    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
-
-
-def _spread(values: NDArray[Any], places: slice | NDArray[np.intp], count: int) -> NDArray[Any]:
-    """Return the values at their places, and 0 elsewhere."""
-    if isinstance(places, slice):
-        return values
-    spread = np.zeros(count, dtype=values.dtype)
-    spread[places] = values
-    return spread

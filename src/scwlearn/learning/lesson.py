@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import NamedRows
+from scwlearn.data.labels import Classes
 from scwlearn.data.rows import Rows
 from scwlearn.data.weights import nonzero_rows as nonzero_rows
 from scwlearn.learning.batch import LabeledBatch
@@ -26,6 +27,9 @@ _NUMBERS_OF_A_ROW = 8
 
 # From here on, a second thread is worth its start.
 _MANY_ROWS = 2 * ROWS_OF_A_PART
+
+# Scores of rows for all classes that are kept together: a quarter of a gigabyte.
+_MOST_SCORES = 2**25
 
 #: Dicts of named features.
 Dicts = tuple[dict[Any, Any], ...]
@@ -62,10 +66,43 @@ class Lesson(NamedTuple):
     in_turn: bool = False
 
     def part(self, places: NDArray[np.intp]) -> Lesson:
-        """Return the lesson with weight 0 for all rows but these."""
-        weights = np.zeros(len(self.rows))
-        weights[places] = 1.0 if self.weights is None else self.weights[places]
-        return self._replace(weights=weights)
+        """Return the lesson of these rows only, in this order."""
+        weights = None if self.weights is None else self.weights[places]
+        if not isinstance(self.rows, tuple):
+            spread = np.zeros(len(self.rows))
+            spread[places] = 1.0 if weights is None else weights
+            return self._replace(order=None if self.order is None else places, weights=spread)
+        own = weights
+        if self.weights is not self.sample_weights:
+            own = None if self.sample_weights is None else self.sample_weights[places]
+        rows = tuple(self.rows[place] for place in places.tolist())
+        return self._replace(rows=rows, numbers=self.numbers[places], weights=weights, sample_weights=own)
+
+    def teach_third_class(self, before: Snapshot, classes: Classes, places: slice | NDArray[np.intp]) -> Snapshot:
+        """Teach the rows before the first of the third class to a binary learner, then split it; return the result."""
+        places = np.arange(len(self.rows))[places]
+        third = int(np.argmax(self.numbers[places] >= 2))
+        two = Snapshot(copy(before.learner), copy(before.calibration), classes.first(2))
+        self.part(places[:third]).teach(two)
+        rest = places[third:]
+        known = int(self.numbers[rest[parts_of(len(rest), len(classes))[0]]].max()) + 1
+        several = Snapshot(two.learner.split(), two.calibration.expanded(known), classes.first(known))
+        return self._teach_parts(several, classes, rest)
+
+    def teach_in_parts(self, before: Snapshot, classes: Classes, places: slice | NDArray[np.intp]) -> Snapshot:
+        """Teach rows whose scores for all classes would take too much memory together; return the result."""
+        # A copy: after some parts, another one may fail.
+        snapshot = before._replace(learner=copy(before.learner), calibration=copy(before.calibration))
+        return self._teach_parts(snapshot, classes, np.arange(len(self.rows))[places])
+
+    def _teach_parts(self, snapshot: Snapshot, classes: Classes, places: NDArray[np.intp]) -> Snapshot:
+        known = len(snapshot.classes)
+        for part in parts_of(len(places), len(classes)):
+            chosen = places[part]
+            known = max(known, int(self.numbers[chosen].max()) + 1)
+            snapshot = snapshot._replace(classes=classes.first(known))
+            self.part(chosen).teach(snapshot)
+        return snapshot._replace(classes=classes)
 
     def teach(self, snapshot: Snapshot) -> None:
         """Let the learner learn from the rows, and the calibration from their scores before that."""
@@ -142,3 +179,9 @@ class Lesson(NamedTuple):
             known = np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1)
             weights = np.where(np.isfinite(variances) & known, 1.0 if weights is None else weights, 0.0)
         snapshot.calibration.learn(scores, variances, numbers, weights)
+
+
+def parts_of(rows: int, classes: int) -> list[slice]:
+    """Return the parts of rows whose scores for all classes are kept together."""
+    size = max(1, _MOST_SCORES // max(1, classes))
+    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]

@@ -15,7 +15,7 @@ from scwlearn.data.batch import Batch
 from scwlearn.data.formats import get_format
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.display.formatting import one_line
-from scwlearn.learning.classifier import parts_of
+from scwlearn.learning.lesson import parts_of
 from scwlearn.runs.batches import align_rows
 from scwlearn.runs.coverage import Coverage, CoverageCounter
 from scwlearn.runs.metrics import label_ranks

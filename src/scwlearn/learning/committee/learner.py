@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scwlearn._native import CommitteeByOne
 from scwlearn._util.interrupts import check_interrupts, interrupts_held
 from scwlearn._util.locks import changing, reading
-from scwlearn._util.memory import give_back_memory
+from scwlearn._util.memory import STACK, give_back_memory, memory_held
+from scwlearn._util.threads import allowed_threads
 from scwlearn.data.rows import Rows
 from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.batch import WORK_FOR_THREADS, WORK_OF_A_BLOCK, LabeledBatch
@@ -188,9 +189,10 @@ class Committee(Learner):
         rows.check()
         # Rows with names are in the columns of the model now.
         batch = batch._replace(rows=rows)
-        if self._is_small(batch.rounds, classes):
-            # Copies would take longer than learning.
-            self._learn_blocks(batch, classes, record)
+        if self.model is not None and self._is_small(batch.rounds, classes):
+            # Copies would take longer than learning, which only a lack of memory for the work could interrupt.
+            with memory_held(8 * self.model.entries + STACK * max(batch.jobs, allowed_threads())):
+                self._learn_blocks(batch, classes, record, give_back_memory)
             return
         with self._all_or_nothing():
             self._learn_blocks(batch, classes, record, check_interrupts)

@@ -1,0 +1,46 @@
+"""Allocations that fail in native code: a MemoryError, never the end of the process, and models as they were."""
+
+import pytest
+
+from failing_allocations import run_with_failing_allocations
+
+pytestmark = pytest.mark.native
+
+
+def test_no_argument_of_a_native_call_ends_the_process():
+    output = run_with_failing_allocations("""
+        import numpy as np
+        from scwlearn._native import FeatureSpec, parse_csv, split_csv
+        from scwlearn.data.features import Features
+
+        names = [f"a column with a name that needs memory of its own {i}" for i in range(20)]
+        text = np.frombuffer(b"\\n".join([b",".join([b"1"] * 20)] * 3) + b"\\n", dtype=np.uint8)
+        features = Features(kinds=dict.fromkeys(names, "numeric"), interactions=[names[:2]], missing=names)
+
+        def parse():
+            parse_csv(text, features.spec(), names, ",", "any", True, False, 10, None)
+
+        print(fails_anywhere(parse), fails_anywhere(lambda: split_csv(text, ",", 10)))
+    """)
+    assert min(map(int, output.split())) >= 3
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_committee_whose_work_finds_no_memory_is_as_it_was(classes):
+    output = run_with_failing_allocations(f"""
+        import pickle
+        import numpy as np
+        from scwlearn import AutoClassifier
+
+        numbers = np.random.default_rng(0)
+        # So few rows that the model is not copied before.
+        x, y = numbers.normal(size=(200, 200)), np.arange(200) % {classes}
+        model = AutoClassifier(n_jobs=2, random_state=0).fit(x, y)
+        before = pickle.dumps(model)
+
+        def check():
+            assert pickle.dumps(model) == before
+
+        print(fails_anywhere(lambda: model.partial_fit(x, y), check))
+    """)
+    assert int(output) >= 3

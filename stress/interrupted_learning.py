@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from random import Random
+from threading import Thread
 from types import FrameType
 from typing import Any
 from unittest import mock
@@ -85,6 +86,7 @@ def _interrupt(random: Random, model: Any, change: _Change, after: dict[str, Any
     found = _state_of(changed)
     assert found == after or (raised and found == before), f"{told}, {kind}: {_difference(found, before, after)}"
     _check_idle(told)
+    _check_free(changed, told)
     return raised
 
 
@@ -106,6 +108,14 @@ def _check_idle(told: str) -> None:
     assert interrupts._state.holder is None, f"{told}: interrupts are held"
     assert not memory._held.blocks, f"{told}: memory is held"
     assert not threads._allowed, f"{told}: BLAS is limited to one thread"
+
+
+def _check_free(model: Any, told: str) -> None:
+    """Check that another thread can read the model: its lock is free."""
+    thread = Thread(target=copy, args=(model,), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive(), f"{told}: the model is locked"
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Output to the terminal: progress as lines or as a bar, and notes."""
 
+import importlib
 import io
 import os
 import subprocess
@@ -8,7 +9,8 @@ import sys
 import pytest
 from rich.console import Console
 
-from scwlearn.cli import console
+# The package also has a function of this name, until the module is imported.
+console = importlib.import_module("scwlearn.cli.console")
 
 
 class Clock:

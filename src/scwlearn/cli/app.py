@@ -16,6 +16,7 @@ import click
 
 from scwlearn.cli.ending import ending
 from scwlearn.cli.messages import error_message
+from scwlearn.display.formatting import without_controls
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -136,10 +137,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         # Commands that print nothing work without it.
         sys.stdout = io.TextIOWrapper(_ClosedOutput(), "utf-8", write_through=True)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # Print a replacement rather than fail where the terminal lacks a character.
-            stream.reconfigure(errors="replace")
+    _reconfigure_output()
     try:
         code = scwlearn.main(arguments, prog_name="scwlearn", standalone_mode=False)
         sys.stdout.flush()
@@ -154,6 +152,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
             _discard_output()
         return _fail(f"error: {error_message(error)}", getattr(error, "exit_code", 1))
     return code if isinstance(code, int) else 0
+
+
+def _reconfigure_output() -> None:
+    """Print every character: in UTF-8 to files and pipes, and a replacement for what a terminal lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if not hasattr(stream, "reconfigure"):
+            continue
+        if stream is sys.stdout and not stream.isatty():
+            # Results are data, as in the files that commands write. In JSON, the escape of half a character is its own.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+        else:
+            stream.reconfigure(errors="replace")
 
 
 class _ClosedOutput(io.RawIOBase):
@@ -177,5 +187,5 @@ def _discard_output() -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"scwlearn: {message}", err=True)
+    click.echo(f"scwlearn: {without_controls(message)}", err=True)
     return code

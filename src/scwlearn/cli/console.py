@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from scwlearn.display.formatting import without_controls
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -80,7 +82,7 @@ class Lines(Silent):
 
     def note(self, text: str) -> None:
         """Print a line and flush it."""
-        print(text, file=sys.stderr, flush=True)
+        print(without_controls(text), file=sys.stderr, flush=True)
 
 
 class Bar(Silent):
@@ -99,7 +101,7 @@ class Bar(Silent):
 
     def note(self, text: str) -> None:
         """Print a line above the bar."""
-        self._display.console.print(text, soft_wrap=True)
+        self._display.console.print(without_controls(text), soft_wrap=True)
 
 
 @contextmanager
@@ -144,7 +146,7 @@ class Terminal:
         if self._bar is not None:
             self._bar.note(text)
         elif not self.quiet:
-            print(text, file=sys.stderr, flush=True)
+            print(without_controls(text), file=sys.stderr, flush=True)
 
     def warn(self, texts: Iterable[str]) -> None:
         """Print warnings, one per line."""
@@ -176,6 +178,11 @@ def columns(rows: Iterable[Sequence[str]], right: Container[int] = ()) -> list[s
         cells = [cell.rjust(width) if n in right else cell.ljust(width) for n, (cell, width) in enumerate(padded)]
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def print_text(text: str) -> None:
+    """Print lines of text for people."""
+    click.echo(without_controls(text))
 
 
 def print_json(value: Any) -> None:

@@ -13,7 +13,10 @@ SPACE = "\N{NO-BREAK SPACE}"
 #: Format a number with four significant digits, and a loss with four decimals.
 four_digits, four_decimals = "{:.4g}".format, "{:.4f}".format
 
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+# Control characters, some of which are commands to a terminal, and Unicode's line breaks; as Python escapes them.
+_CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)}
+_ESCAPES = _CONTROLS | {ord("\\"): "\\\\"}
+_CONTROLS_IN_TEXT = {code: text for code, text in _CONTROLS.items() if chr(code) not in "\t\n"}
 _SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -44,8 +47,13 @@ def number_text(value: float) -> str:
 
 
 def one_line(value: object) -> str:
-    """Format a label or a name as one line, with tabs and line breaks escaped."""
+    """Format a label or a name as one line, with control characters and backslashes escaped."""
     return str(value).translate(_ESCAPES)
+
+
+def without_controls(text: str) -> str:
+    """Escape the control characters in lines of text, which may quote data and the names of files."""
+    return text.translate(_CONTROLS_IN_TEXT)
 
 
 def parameter_text(parameters: Mapping[str, float], separator: str = " ") -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.console import columns, print_json
+from scwlearn.cli.console import columns, print_json, print_text
 from scwlearn.cli.model_options import AlgorithmCommand, algorithm_options, model_config, model_options, train_command
-from scwlearn.cli.options import count_option, data_options, option, output_options, plot_option, section
+from scwlearn.cli.options import check_outputs, count_option, data_options, option, output_options, plot_option, section
 from scwlearn.display.formatting import parameter_text, plural
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def command(**given: Any) -> None:
 
     configs = [model_config(rule, {}, given) for rule in given["algorithm"]]
     data, permutations = Input(given), given["permutations"]
+    check_outputs({"--plot": given["plot"]}, data.names)
     with data.progress("reading"), closing(data.examples()) as batches:
         examples = read_all(batches, given["limit"])
     data.report_skipped()
@@ -85,7 +86,7 @@ def command(**given: Any) -> None:
         }
         print_json(summary)
     else:
-        click.echo("\n".join([*_table(found), "", _note(found), f"best: {best}"]))
+        print_text("\n".join([*_table(found), "", _note(found), f"best: {best}"]))
     if given["plot"] is not None:
         from scwlearn.report.pictures import draw_comparison
 

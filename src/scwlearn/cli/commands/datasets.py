@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.console import Terminal, columns
+from scwlearn.cli.console import Terminal, columns, print_text
 from scwlearn.cli.options import STDIO, OutputFile, usage_error
 from scwlearn.data.formats import format_names
 
@@ -64,7 +64,7 @@ def list_command(directory: Path | None) -> None:
         table.append((named.name, named.group, f"{named.rows} x {named.features}", state, named.licence))
         if state == "missing":
             missing.append(named)
-    click.echo("\n".join([*columns(table), "", f"Directory: {place}", *how_to_get(missing)]))
+    print_text("\n".join([*columns(table), "", f"Directory: {place}", *how_to_get(missing)]))
 
 
 def how_to_get(missing: Sequence[NamedSet]) -> list[str]:
@@ -128,12 +128,12 @@ def verify_command(names: tuple[str, ...], directory: Path | None, quiet: bool) 
     with Terminal(quiet=quiet).progress(len(files), "verifying") as report:
         for path, file in files.items():
             state = file_state(file, where)
-            click.echo(f"{path}: {state}")
+            print_text(f"{path}: {state}")
             report.advance(1.0, path)
             if state != "good":
                 bad.append(path)
     if not files:
-        click.echo(f"No files to check in {where}.")
+        print_text(f"No files to check in {where}.")
     if bad:
         raise click.ClickException(
             f"not as declared in {where}: {', '.join(bad)}; scwlearn datasets fetch replaces them"
@@ -150,7 +150,7 @@ def show_command(name: str, directory: Path | None) -> None:
     with usage_error():
         named = find_set(name)
     for heading, text in _facts(named, data_directory(directory)):
-        click.echo(f"{heading + ':':<10} {text}")
+        print_text(f"{heading + ':':<10} {text}")
 
 
 def _facts(named: NamedSet, directory: Path) -> Iterable[tuple[str, str]]:
@@ -205,4 +205,4 @@ def export_command(name: str, file: Path, directory: Path | None, data_format: s
         write_batches(examples, sys.stdout.buffer, chosen)
         return
     count = write_batches(examples, file, chosen)
-    click.echo(f"{file}: {count} examples of {named.name}")
+    print_text(f"{file}: {count} examples of {named.name}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.console import columns, print_json
+from scwlearn.cli.console import columns, print_json, print_text
 from scwlearn.cli.model_options import decision_options, with_costs
 from scwlearn.cli.options import SectionCommand, data_options, model_argument, output_options
 from scwlearn.display.formatting import one_line, plural
@@ -56,7 +56,7 @@ def command(**given: Any) -> None:
     if given["as_json"]:
         print_json(vars(evaluation) | {"skipped": data.skipped.count})
     else:
-        click.echo("\n".join([*_metrics(evaluation), *_confusion(evaluation)]))
+        print_text("\n".join([*_metrics(evaluation), *_confusion(evaluation)]))
 
 
 def _metrics(evaluation: Evaluation) -> list[str]:

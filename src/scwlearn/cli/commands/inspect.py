@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from scwlearn.cli.console import columns, print_json
+from scwlearn.cli.console import columns, print_json, print_text
 from scwlearn.cli.options import SectionCommand, count_option, model_argument, option, output_options
 from scwlearn.display.formatting import abbreviated, one_line, plural
 from scwlearn.learning.settings import Face, settings_for
@@ -52,11 +52,11 @@ def command(model: Path, top: int, features: tuple[str, ...], as_json: bool) -> 
     if as_json:
         print_json(facts)
         return
-    click.echo("\n".join(columns(_table(facts).items())))
+    print_text("\n".join(columns(_table(facts).items())))
     for label, weights in facts.get("weights", {}).items():
         constant = facts["constants"].get(label)
-        click.echo(f"\nweights of {one_line(label)}")
-        click.echo("\n".join(_weights([*weights, constant] if constant else weights)))
+        print_text(f"\nweights of {one_line(label)}")
+        print_text("\n".join(_weights([*weights, constant] if constant else weights)))
 
 
 def _table(facts: dict[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.commands.datasets import how_to_get
-from scwlearn.cli.console import Terminal, columns
+from scwlearn.cli.console import Terminal, columns, print_text
 from scwlearn.cli.options import Params, SectionCommand, choice_option, count_option, option, usage_error, words
 from scwlearn.rules import Rule, all_rules, all_variants, find_rule
 
@@ -223,9 +223,9 @@ def _print_tables(page: Path, blocks: Blocks) -> None:
     for table in tables:
         numbers = {place for place, title in enumerate(table.columns) if not table.is_text(title)}
         rows = [[_starred(cell, place in numbers) for place, cell in enumerate(row)] for row in table.rows]
-        click.echo("\n".join([table.title, *columns([table.columns, *rows], right=numbers), ""]))
-    click.echo("* as good as the best algorithm (paired t-test, 95 %)\n")
-    click.echo(f"The report, with figures: {page.resolve()}")
+        print_text("\n".join([table.title, *columns([table.columns, *rows], right=numbers), ""]))
+    print_text("* as good as the best algorithm (paired t-test, 95 %)\n")
+    print_text(f"The report, with figures: {page.resolve()}")
 
 
 def _starred(cell: str, is_number: bool) -> str:

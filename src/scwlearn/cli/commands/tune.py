@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.commands.train import shuffle_options, trained_model
-from scwlearn.cli.console import columns, print_json
+from scwlearn.cli.console import columns, print_json, print_text
 from scwlearn.cli.model_options import AlgorithmCommand, algorithm_options, model_options, model_settings, train_command
 from scwlearn.cli.options import (
     OutputFile,
@@ -106,11 +106,11 @@ def command(**given: Any) -> None:
     if given["as_json"]:
         print_json(_summary(ranked, metric, data, counts.baseline(), best_command, seconds))
     elif given["quiet"]:
-        click.echo(best_command)
+        print_text(best_command)
     else:
         lines = heat_map(own, metric)
         blocks = [_table(ranked, given["top"]), *([lines] if lines else []), [f"best: {best_command}"]]
-        click.echo("\n\n".join("\n".join(block) for block in blocks))
+        print_text("\n\n".join("\n".join(block) for block in blocks))
     if given["model"] is not None:
         number = results.index(best)
         if models.trainings:

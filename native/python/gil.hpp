@@ -21,6 +21,15 @@ namespace nb = nanobind;
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+// Whether Python exits: other threads than this one no longer get the GIL.
+inline bool is_finalizing() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing() != 0;
+#else
+    return _Py_IsFinalizing() != 0;
+#endif
+}
+
 // Releases the GIL, and takes it back at the end of the block.
 class ReleaseGil {
 public:

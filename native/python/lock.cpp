@@ -1,14 +1,18 @@
 // The lock of a model, as Python sees it.
 #include "python/lock.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <stdexcept>
+#include <vector>
 #if !defined(_WIN32)
 #include <pthread.h>
 #endif
 
 #include "python/bindings.hpp"
+
+using namespace nanobind::literals;
 
 namespace scwlearn {
 
@@ -36,12 +40,14 @@ void Lock::count_forks() {
 }
 
 void Lock::enter(bool changes) {
-    for (;;) {
-        if (try_enter(changes)) return;
+    while (!try_enter(changes)) {
+        // No other thread runs Python code again.
+        if (is_finalizing()) forget_other_threads();
         if (is_broken_)
             throw std::runtime_error(
-                "another thread was changing this model when this process was forked, so that here it is half changed; "
-                "fork while no thread learns, or load or copy the model before");
+                "another thread was changing this model when this process was forked or began to exit, so that here it is "
+                "half changed; fork or exit while no thread learns, or load or copy the model before");
+        if (depth_ == 0 && !is_passed_) continue;
         if (!wait()) continue;
         take(PyThread_get_thread_ident(), changes);
         return;
@@ -49,6 +55,7 @@ void Lock::enter(bool changes) {
 }
 
 bool Lock::wait() {
+    const std::uint64_t process = forks();
     ++waiting_;
     for (;;) {
         PyLockStatus status;
@@ -61,17 +68,18 @@ bool Lock::wait() {
             is_passed_ = false;
             return true;
         }
+        // A handler of a signal may use the lock, fork this process, or both.
         const bool raised = python_code(PyErr_CheckSignals) != 0;
-        if (forks_ != forks())
-            forget_other_threads();
-        else if (raised)
-            --waiting_;
-        if (raised) {
-            // No other thread is left to take it.
-            if (is_passed_ && waiting_ == 0) is_passed_ = PyThread_acquire_lock(gate_, NOWAIT_LOCK) == 0;
-            throw nb::python_error();
+        if (process != forks()) {
+            if (forks_ != forks()) forget_other_threads();
+            if (raised) throw nb::python_error();
+            return false;
         }
-        if (waiting_ == 0) return false;
+        if (!raised) continue;
+        --waiting_;
+        // No other thread is left to take it.
+        if (is_passed_ && waiting_ == 0) is_passed_ = PyThread_acquire_lock(gate_, NOWAIT_LOCK) == 0;
+        throw nb::python_error();
     }
 }
 
@@ -93,10 +101,40 @@ void Lock::forget_other_threads() noexcept {
 
 namespace {
 
-// A block in which something is changed.
-struct Changing {
-    nb::object owner;
-    Lock* lock;
+// A block that has some locks, and changes what they guard or does not.
+class Holding {
+public:
+    explicit Holding(const nb::list& locks) {
+        for (const nb::handle lock : locks) add(lock);
+        // In the same order everywhere, so that two threads never wait for each other.
+        std::sort(locks_.begin(), locks_.end());
+        locks_.erase(std::unique(locks_.begin(), locks_.end()), locks_.end());
+    }
+    Holding(nb::handle lock, bool changes) : changes_(changes) { add(lock); }
+
+    void enter() const {
+        std::size_t taken = 0;
+        try {
+            for (; taken < locks_.size(); ++taken) locks_[taken]->enter(changes_);
+        } catch (...) {
+            leave(taken);
+            throw;
+        }
+    }
+    void leave() const noexcept { leave(locks_.size()); }
+
+private:
+    void add(nb::handle lock) {
+        owners_.push_back(nb::borrow(lock));
+        locks_.push_back(nb::cast<Lock*>(lock));
+    }
+    void leave(std::size_t count) const noexcept {
+        while (count > 0) locks_[--count]->leave(changes_);
+    }
+
+    std::vector<nb::object> owners_;
+    std::vector<Lock*> locks_;
+    bool changes_ = false;
 };
 
 }  // namespace
@@ -104,19 +142,20 @@ struct Changing {
 void bind_lock(nb::module_& module) {
     Lock::count_forks();
     const char *const enter = "def __enter__(self) -> None", *const leave = "def __exit__(self, *error: object) -> None";
+    // Python runs no handler of a signal between such a native `__enter__` and the block, nor between the block and
+    // `__exit__`: no lock is lost.
     nb::class_<Lock>(module, "Lock",
                      "A re-entrant lock of what threads share. In a process that is forked while another thread has it, it "
                      "is free; but if that thread was in `with lock.changing`, it raises a RuntimeError.")
         .def(nb::init<>())
         .def("__enter__", [](Lock& lock) { lock.enter(false); }, nb::sig(enter))
         .def("__exit__", [](Lock& lock, const nb::args&) { lock.leave(false); }, nb::sig(leave))
-        .def_prop_ro("changing",
-                     [](nb::handle_t<Lock> self) { return Changing{nb::borrow(self), nb::inst_ptr<Lock>(self)}; },
-                     nb::sig("def changing(self) -> Changing"),
-                     "A block that takes the lock and changes what it guards.");
-    nb::class_<Changing>(module, "Changing", "A block in which something is changed that a `Lock` guards.")
-        .def("__enter__", [](Changing& block) { block.lock->enter(true); }, nb::sig(enter))
-        .def("__exit__", [](Changing& block, const nb::args&) { block.lock->leave(true); }, nb::sig(leave));
+        .def_prop_ro("changing", [](nb::handle_t<Lock> self) { return Holding(self, true); },
+                     nb::sig("def changing(self) -> Holding"), "A block that takes the lock and changes what it guards.");
+    nb::class_<Holding>(module, "Holding", "A block that has some locks.")
+        .def(nb::init<const nb::list&>(), "locks"_a, nb::sig("def __init__(self, locks: list[Lock]) -> None"))
+        .def("__enter__", &Holding::enter, nb::sig(enter))
+        .def("__exit__", [](const Holding& block, const nb::args&) { block.leave(); }, nb::sig(leave));
 }
 
 }  // namespace scwlearn

@@ -11,8 +11,8 @@ namespace scwlearn {
 // Its fields change with the GIL only, so that taking a free lock is a comparison and two stores. The one that is passed
 // to a waiting thread is not taken by another one in between: a copy waits for one call of a busy learner, not for a gap.
 //
-// In a forked process, only one thread is left. A lock that another one held is free there; what it guards can no longer
-// be used if that thread was changing it.
+// In a forked process, and when Python exits, only one thread is left. A lock that another one held is free there; what
+// it guards can no longer be used if that thread was changing it.
 class Lock {
 public:
     Lock();
@@ -30,7 +30,7 @@ public:
     }
 
     // Waits until no other thread has the lock. Raises what a handler of a signal raises, and a RuntimeError if what it
-    // guards has been left half changed by a fork.
+    // guards has been left half changed.
     void enter(bool changes);
 
     void leave(bool changes) noexcept {

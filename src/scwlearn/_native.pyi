@@ -75,11 +75,13 @@ class Lock:
     def __exit__(self, *error: object) -> None: ...
 
     @property
-    def changing(self) -> Changing:
+    def changing(self) -> Holding:
         """A block that takes the lock and changes what it guards."""
 
-class Changing:
-    """A block in which something is changed that a `Lock` guards."""
+class Holding:
+    """A block that has some locks."""
+
+    def __init__(self, locks: list[Lock]) -> None: ...
 
     def __enter__(self) -> None: ...
 

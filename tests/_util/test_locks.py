@@ -2,32 +2,18 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
-import traceback
 
 import pytest
 
+from forks import LIMIT, forked, needs_fork
 from scwlearn import StreamClassifier, merge
-from scwlearn._native import Lock
+from scwlearn._native import Holding, Lock
 from scwlearn._util.locks import unchanged
 
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot fork here")
-# Seconds after which a forked process is ended, as it hangs.
-LIMIT = 20
-
-
-def forked(action):
-    """Run an action in a forked process; return whether it succeeded."""
-    child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(LIMIT)
-        try:
-            os._exit(action() is not True)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(2)
-    return os.waitpid(child, 0)[1] == 0
+pytestmark = pytest.mark.threads
 
 
 class Holder:
@@ -130,6 +116,114 @@ def test_ctrl_c_ends_the_wait_for_a_lock():
         signal.signal(signal.SIGINT, before)
     with lock:
         pass
+
+
+@needs_fork
+def test_a_signal_handler_may_fork_and_use_the_lock_that_is_waited_for():
+    lock, handled, children = Lock(), [], []
+
+    class Interrupting(Holder):
+        def run(self):
+            with self.block:
+                self.is_inside.set()
+                while not self.may_leave.wait(0.01):
+                    if not handled:
+                        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    def fork(*_):
+        if handled:
+            return
+        handled.append(True)
+        children.append(os.fork())
+        if children == [0]:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(LIMIT)
+            with lock:
+                pass
+            raise KeyboardInterrupt
+        holder.may_leave.set()
+
+    before, holder = signal.signal(signal.SIGINT, fork), Interrupting(lock)
+    try:
+        with holder, lock:
+            pass
+    except KeyboardInterrupt:
+        # Only the forked process. Another thread waits, and is next.
+        waiting = Holder(lock)
+        with lock:
+            waiting.thread.start()
+        waiting.may_leave.set()
+        waiting.thread.join()
+        os._exit(refused(lock))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert os.waitpid(children[0], 0)[1] == 0
+
+
+def test_several_locks_are_taken_together_and_none_is_kept_after_an_interruption():
+    first, last = sorted((Lock(), Lock()), key=id)
+    both, tried = Holding([last, first, last]), []
+    with both, both, first:
+        pass
+
+    def try_both():
+        with both:
+            tried.append(True)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    def wait_in_vain():
+        threading.Thread(target=lambda: signal.pthread_kill(ident, signal.SIGINT)).start()
+        with both:
+            pass
+
+    before, ident = signal.signal(signal.SIGINT, interrupt), threading.main_thread().ident
+    for held, free in ((first, last), (last, first)):
+        with Holder(held), pytest.raises(KeyboardInterrupt):
+            wait_in_vain()
+        with Holder(free), Holder(held):
+            pass
+    signal.signal(signal.SIGINT, before)
+    thread = threading.Thread(target=try_both)
+    thread.start()
+    thread.join()
+    assert tried == [True]
+
+
+EXIT = """
+import os, sys, threading
+from scwlearn import StreamClassifier
+import json
+
+class Number:
+    def __float__(self):
+        is_inside.set()
+        threading.Event().wait()
+
+class Last:
+    def __init__(self, model):
+        self.model, self.write = model, os.write
+
+    def __del__(self):
+        try:
+            self.model.copy()
+        except RuntimeError as error:
+            self.write(1, str(error).encode())
+
+is_inside, model = threading.Event(), StreamClassifier("arow")
+# No other thread refers to it there, so that Python deletes it at the end, before the modules that it uses.
+json.last = Last(model)
+threading.Thread(target=model.learn_one, args=({"a": Number()}, "y"), daemon=True).start()
+is_inside.wait()
+sys.exit(7)
+"""
+
+
+def test_a_process_exits_though_a_thread_that_has_ended_holds_the_lock():
+    ended = subprocess.run([sys.executable, "-c", EXIT], capture_output=True, text=True, timeout=LIMIT)
+    assert (ended.returncode, ended.stderr) == (7, "")
+    assert "half changed" in ended.stdout
 
 
 @needs_fork

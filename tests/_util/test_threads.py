@@ -6,10 +6,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-import pytest
 import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from forks import forked, needs_fork
 from scwlearn._native import MOST_THREADS
 from scwlearn._util.threads import allowed_threads, job_threads, one_blas_thread, one_thread
 
@@ -91,7 +91,7 @@ def test_concurrent_blocks_keep_the_limit_until_the_last_one_ends():
     assert blas_threads() == before
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot fork here")
+@needs_fork
 def test_a_forked_process_has_no_limits_of_other_threads():
     before, is_limited, may_end = (blas_threads(), allowed_threads()), Barrier(2), Barrier(2)
 
@@ -103,11 +103,10 @@ def test_a_forked_process_has_no_limits_of_other_threads():
     with ThreadPoolExecutor(1) as pool:
         pool.submit(limited)
         is_limited.wait()
-        child = os.fork()
-        if child == 0:
-            os._exit((blas_threads(), allowed_threads()) != before)
-        may_end.wait()
-    assert os.waitpid(child, 0)[1] == 0
+        try:
+            assert forked(lambda: (blas_threads(), allowed_threads()) == before)
+        finally:
+            may_end.wait()
 
 
 def test_a_task_beside_others_has_one_thread_and_leaves_theirs():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
-from scwlearn._native import Lock
+from scwlearn._native import Holding, Lock
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -46,15 +45,10 @@ def reading(method: Method[Self, Arguments, Result]) -> Method[Self, Arguments, 
     return cast(Method[Self, Arguments, Result], alone)
 
 
-@contextmanager
-def unchanged(models: Iterable[Any]) -> Iterator[None]:
-    """Keep other threads from changing some models; what has no lock is left to the block."""
-    locks = {id(lock): lock for lock in (getattr(model, "_lock", None) for model in models) if lock is not None}
-    with ExitStack() as stack:
-        # In the same order everywhere, so that two threads never wait for each other.
-        for number in sorted(locks):
-            stack.enter_context(locks[number])
-        yield
+def unchanged(models: Iterable[Any]) -> Holding:
+    """Return a block that keeps other threads from changing some models; what has no lock is left to the block."""
+    locks = (getattr(model, "_lock", None) for model in models)
+    return Holding([lock for lock in locks if lock is not None])
 
 
 class Frozen:

@@ -10,6 +10,7 @@ from threading import Event
 import numpy as np
 import pytest
 
+from forks import forked, needs_fork
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.features import Features
 from scwlearn.data.formats import detect_format, format_names, get_format, is_enough
@@ -404,3 +405,19 @@ def test_threads_parse_ahead_while_the_first_result_is_used():
     assert next(results) == "a"
     assert began.wait(10)
     assert [*results] == ["b", "c"]
+
+
+@needs_fork
+def test_a_forked_process_cannot_go_on_reading_ahead_and_says_so(tmp_path):
+    path = tmp_path / "data"
+    path.write_text("1 1:1\n-1 2:1\n" * 1000)
+    _, batches = read_batches([path], options=ReaderOptions(chunk_bytes=200))
+    next(batches)
+
+    def read_on():
+        with pytest.raises(RuntimeError, match="begin to read after the fork, or without read_ahead"):
+            list(batches)
+        return sum(len(batch) for batch in read_batches([path])[1]) == 2000
+
+    assert forked(read_on)
+    assert sum(len(batch) for batch in batches) > 1900

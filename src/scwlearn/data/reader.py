@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -265,6 +266,7 @@ def read_ahead(
     The threads take turns in requesting an item, and work on their items in parallel. When an item is requested, the
     consumer has received all but the last `threads` results. Without threads, the consumer does the work. Errors are
     raised in the consumer, after the results of earlier items. At the end, `stopped` is set and the items are closed.
+    A process that is forked meanwhile gets no more results.
     """
     if not threads:
         with closing(items):
@@ -273,7 +275,7 @@ def read_ahead(
         return
     requests: SimpleQueue[bool] = SimpleQueue()
     promised: SimpleQueue[SimpleQueue[tuple[R | None, BaseException | None]]] = SimpleQueue()
-    turn = Lock()
+    turn, process = Lock(), os.getpid()
 
     def run() -> None:
         # A thread that has no memory even to say so ends, which the consumer notices.
@@ -315,6 +317,12 @@ def read_ahead(
                     yield from map(work, items)
                 return
             while True:
+                if os.getpid() != process:
+                    # Its file is read by the threads of the other process.
+                    raise RuntimeError(
+                        "these batches are read ahead by threads, which a forked process does not have; begin to read "
+                        "after the fork, or without read_ahead"
+                    )
                 value, error = receive(receive(promised, started), started)
                 if error is not None:
                     raise error

@@ -219,6 +219,7 @@ def test_a_pipe_gives_the_records_that_have_come():
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=5), st.integers(1, 50))
 @settings(deadline=None)
+@pytest.mark.threads
 def test_several_threads_read_the_records_in_order(labels, chunk_bytes):
     text = json.dumps([{"y": label, "x": [str(i)]} for i, label in enumerate(labels * 20)]).encode()
     read = examples(text, "json", options={"chunk_bytes": chunk_bytes})

@@ -161,6 +161,7 @@ def test_a_file_that_was_passed_open_stays_open():
 
 
 @native
+@pytest.mark.threads
 def test_batches_come_in_the_order_of_the_file(threads):
     text = b"".join(b"%d 1:%d\n" % (i, i) for i in range(5000))
     for chunk_bytes in (7, 100, 1000):

@@ -88,6 +88,7 @@ def test_the_linear_kernel_equals_the_explicit_learner_on_real_data(name, width,
     assert_equal_to_explicit(rule, x[order], y[order], 1.0)
 
 
+@pytest.mark.threads
 def test_concurrent_learners_leave_the_threads_of_blas_as_they_were():
     x, y = rings(300)
     before = allowed_threads()

@@ -14,7 +14,7 @@ from scwlearn.learning.tuning import tune
 from scwlearn.model.covariances import COVARIANCE_NAMES
 from scwlearn.rules import all_rules
 
-pytestmark = pytest.mark.native
+pytestmark = [pytest.mark.native, pytest.mark.threads]
 
 JOBS = (1, 2, 3)
 FORMS = {"dense": np.asarray, "sparse": sparse.csr_array}

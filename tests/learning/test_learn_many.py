@@ -167,6 +167,7 @@ def hasty_threads():
     sys.setswitchinterval(before)
 
 
+@pytest.mark.threads
 @every_how
 @pytest.mark.parametrize("at_once", [1, 25], ids=["one", "many"])
 def test_threads_may_score_while_one_learns(how, at_once, hasty_threads):

@@ -66,6 +66,7 @@ def test_a_rule_may_score(x, covariance):
     assert state(learner) == state(plain)
 
 
+@pytest.mark.threads
 @every_kind
 def test_another_thread_scores_while_a_rule_runs_and_learns_afterwards(x):
     threads, scores, has_scored = [], [], threading.Event()

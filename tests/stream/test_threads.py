@@ -16,7 +16,7 @@ from stream_examples import (
     taught,
 )
 
-pytestmark = pytest.mark.native
+pytestmark = [pytest.mark.native, pytest.mark.threads]
 
 
 @pytest.fixture

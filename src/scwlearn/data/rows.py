@@ -221,7 +221,8 @@ class Rows:
             indices, offsets = x.indices.astype(columns, copy=False), x.offsets.astype(np.int32, copy=False)
             return np.require(x.values, np.float64), indices, offsets
         values = np.ravel(self._x)
-        places = np.flatnonzero(values)
+        # Of an own array: NumPy raises an error if another thread changes the number of zeros.
+        places = np.flatnonzero(values != 0)
         offsets = np.searchsorted(places, np.arange(len(self) + 1) * self.width).astype(np.int32)
         return np.asarray(values[places], dtype=np.float64), (places % max(1, self.width)).astype(columns), offsets
 

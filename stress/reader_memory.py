@@ -22,7 +22,20 @@ from stress.trial import Trial
 
 __all__ = ["TRIAL", "run", "warm"]
 
-_PACKERS: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+def _zstd(data: bytes) -> bytes:
+    import pyarrow as pa
+
+    packed: bytes = pa.Codec("zstd").compress(data, asbytes=True)
+    return packed
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": _zstd,
+}
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _TEXT = {"text": "text"}
 # Bytes of text that options may multiply.
@@ -48,11 +61,11 @@ def run(random: Random) -> int:
     kind = random.choice([*KINDS])
     size = int(10 ** random.uniform(3, 7))
     data, options = KINDS[kind](random, size)
-    packing = random.choice(["", "", *_PACKERS]) if kind != "arrow" else ""
-    packed = _PACKERS[packing](data) if packing else data
+    packing = random.choice(["", "", *PACKERS]) if kind != "arrow" else ""
+    packed = PACKERS[packing](data) if packing else data
     taken = measure(kind, packed, options)
     format = kind.split()[0]
-    bound = CONSTANT + FACTORS[format] * len(data) + (EXPANDED if _expands(options) else 0)
+    bound = CONSTANT + FACTORS[format] * len(data) + (EXPANDED if expands(options) else 0)
     told = f"{kind} {packing}: {taken:,} bytes for {len(data):,} of data, {len(packed):,} packed; {options}"
     assert taken <= bound, told
     return len(data)
@@ -66,7 +79,8 @@ def measure(kind: str, data: bytes, options: dict[str, Any]) -> int:
     return _peak() - before
 
 
-def _expands(options: dict[str, Any]) -> bool:
+def expands(options: dict[str, Any]) -> bool:
+    """Return whether options multiply the features of a text."""
     features = options.get("features", Features())
     return bool(features.interactions or features.ngram > 1 or features.char_ngrams)
 

@@ -77,16 +77,11 @@ TableArrays table_arrays(RowBuilder& builder, ParsedTable& parsed) {
 namespace {
 
 Kind kind_named(const std::string& name) {
-    static const TextMap<Kind> kinds = {{"auto", Kind::automatic},
-                                        {"numeric", Kind::numeric},
-                                        {"categorical", Kind::categorical},
-                                        {"text", Kind::text},
-                                        {"date", Kind::date},
-                                        {"ignore", Kind::ignore},
-                                        {"label", Kind::label},
-                                        {"weight", Kind::weight}};
-    const auto found = kinds.find(name);
-    require(found != kinds.end(), "unknown kind of a key");
+    static constexpr std::pair<std::string_view, Kind> kKinds[] = {
+        {"auto", Kind::automatic}, {"numeric", Kind::numeric}, {"categorical", Kind::categorical}, {"text", Kind::text},
+        {"date", Kind::date},      {"ignore", Kind::ignore},   {"label", Kind::label},             {"weight", Kind::weight}};
+    const auto* const found = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& kind) { return kind.first == name; });
+    require(found != std::end(kKinds), "unknown kind of a key");
     return found->second;
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 from scwlearn._native import DEEPEST, LARGEST_VALUE, LONGEST_KEY, FeatureSpec, RecordReader
 from scwlearn._util.checks import check_bool, check_choice, check_int, check_text, is_unicode
 from scwlearn._util.json_fields import to_json
+from scwlearn._util.memory import check_memory
 from scwlearn.data.io.errors import DataError, shown
 
 #: What the values of a key may be.
@@ -238,6 +239,8 @@ class Features:
         """Return the declaration for the native readers; `label` and `weight` are keys that are not features."""
         roles = {name: role for name, role in ((label, "label"), (weight, "weight")) if name is not None}
         marks = () if isinstance(self.missing, str) else self.missing
+        # A native object that finds no memory while it is made ends the process.
+        check_memory(0)
         return FeatureSpec(
             kinds={**self.kinds, **roles},
             others=self.others,

@@ -199,7 +199,7 @@ def _matrix(random: Random) -> tuple[Model, Callable[[Random], Action]]:
     model = Model(estimator)
     classes = random.choice([2, 2, 4])
     if kind == "tuned" or random.random() < 0.8:
-        estimator.fit(*_draw_rows(random, 60, features, classes))
+        estimator.fit(*draw_rows(random, 60, features, classes))
     told = repr(estimator)
 
     def call(random: Random) -> Action:
@@ -213,7 +213,7 @@ def _matrix_action(
     random: Random, model: Any, kind: str, features: int, classes: int
 ) -> tuple[str, Callable[[Any], Any]]:
     rows = random.choice([10, 100, 100, 1000 if kind == "linear" else 200])
-    x, y = _draw_rows(random, rows, features, classes)
+    x, y = draw_rows(random, rows, features, classes)
     more = y + random.choice([0, 0, 0, 1])
     x = random.choice([x, x, sparse.csr_matrix(x), x.astype(np.float32)])
     learning: dict[str, Callable[[Any], Any]] = {"fit": lambda model: model.fit(x, y) and None}
@@ -235,7 +235,8 @@ def _matrix_action(
     return f"{name} of {rows} rows with {features} features", (learning | reading)[name]
 
 
-def _draw_rows(random: Random, rows: int, features: int, classes: int) -> tuple[Any, Any]:
+def draw_rows(random: Random, rows: int, features: int, classes: int) -> tuple[Any, Any]:
+    """Return random rows and their class numbers."""
     numbers = np.random.default_rng(random.getrandbits(64))
     y = numbers.integers(0, classes, rows)
     y[:classes] = np.arange(classes)

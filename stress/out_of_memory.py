@@ -76,9 +76,9 @@ def _attempt(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
 _forks = Forks("stress.out_of_memory")
 
 TRIAL = Trial(
-    claim="Where memory runs out in a public call, it raises a MemoryError and leaves the model as it was, to the bit",
+    claim="Where address space runs out, or C++ gets no memory, a public call raises an error and changes nothing",
     unit="calls",
     case=lambda random: _forks.run(str(random.getrandbits(64))),
-    quick=40,
+    quick=12,
     long=10_000,
 )

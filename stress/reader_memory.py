@@ -269,6 +269,6 @@ TRIAL = Trial(
     claim="A reader takes a bounded multiple of the bytes that it reads, whatever they contain",
     unit="bytes",
     case=lambda random: _forks.run(str(random.getrandbits(64))),
-    quick=12,
+    quick=8,
     long=2_000,
 )

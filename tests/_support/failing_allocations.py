@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 from stress.limited import failing_allocator
@@ -33,7 +34,7 @@ def run_with_failing_allocations(code):
     library = failing_allocator()
     if library is None:
         pytest.skip("needs a C++ compiler and Linux")
-    environment = dict(os.environ, LD_PRELOAD=str(library))
+    environment = dict(os.environ, LD_PRELOAD=str(library), PYTHONPATH=str(Path(__file__).parents[2]))
     script = _PREAMBLE + textwrap.dedent(code)
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

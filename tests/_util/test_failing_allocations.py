@@ -30,13 +30,14 @@ def test_no_argument_of_a_native_call_ends_the_process():
 def test_a_committee_whose_work_finds_no_memory_is_as_it_was():
     output = run_with_failing_allocations("""
         import pickle
-        import numpy as np
+        from random import Random
         from scwlearn import AutoClassifier
+        from stress.memory_calls import draw_rows
 
-        numbers = np.random.default_rng(0)
-        # So few rows that the model is not copied before. Their features are small enough for a full covariance.
-        x, y = numbers.normal(size=(200, 200)), np.arange(200) % 4
-        model = AutoClassifier(n_jobs=2, random_state=0).fit(x, y).partial_fit(x, y)
+        # So few rows that the model is not copied before.
+        random = Random(1)
+        x, y = draw_rows(random, 200, 200, 4)
+        model = AutoClassifier(n_jobs=2, random_state=0).fit(*draw_rows(random, 60, 200, 4)).partial_fit(x, y)
         before = pickle.dumps(model)
 
         def check():

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 import scwlearn
 from scwlearn import StreamClassifier, river
@@ -121,6 +125,7 @@ def _training(random: Random, place: Path) -> int:
     model, page = place / "model", place / "page.html"
     words = ["train", "data", "-m", "model", "--report", "page.html", "--save-every", str(every)]
     program = command(random, place, [*words, *random.choice([*_ALGORITHMS, ["-a", "auto"]])])
+    _check_intervals(program, model, rows, every)
     seconds = _whole(program)
     expected = _learned(model)
     for _ in range(_TIMES):
@@ -134,6 +139,29 @@ def _training(random: Random, place: Path) -> int:
             _check_page(page)
     _whole(program)
     return _TIMES
+
+
+def _check_intervals(program: Program, model: Path, rows: int, every: int) -> None:
+    """Check that a run without signals saves the model each time that it should."""
+
+    def keep_all() -> None:
+        numbers, rename = count(), os.replace
+
+        def rename_and_keep(source: str, target: str) -> None:
+            rename(source, target)
+            if Path(target) == model:
+                shutil.copy(target, f"{target}-{next(numbers):04}")
+
+        with mock.patch("os.replace", rename_and_keep):
+            program.body()
+
+    _whole(replace(program, body=keep_all, words=None))
+    kept = sorted(model.parent.glob("model-*"))
+    seen = [_seen(path) for path in kept]
+    assert seen[: rows // every] == [*range(every, rows + 1, every)], f"{program}: saved after {seen}"
+    assert seen[-1] == rows, f"{program}: saved after {seen}"
+    for path in kept:
+        path.unlink()
 
 
 def _check_saved(program: Program, ended: Ended, model: Path, rows: int, every: int) -> None:

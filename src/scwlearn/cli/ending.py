@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from functools import partial
+from threading import Timer
 from types import FrameType
+from typing import Any
 
 # What a command says when a signal ends it.
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -13,6 +17,8 @@ if hasattr(signal, "SIGHUP"):  # not on Windows
 
 _received = signal.SIGINT
 _is_over = False
+# Seconds after which a signal that was lost is repeated.
+_AGAIN = 0.01
 # Standard output and standard error, where they are terminals.
 _terminals: list[int] = []
 
@@ -26,6 +32,7 @@ def end_at_signals() -> None:
         # Background jobs may run with a signal ignored, as nohup does.
         if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
             signal.signal(number, _end)
+    sys.unraisablehook = partial(_repeat_if_lost, sys.unraisablehook)
 
 
 def ignore_signals() -> None:
@@ -45,6 +52,19 @@ def _end(number: int, _: FrameType | None) -> None:
         _received, _is_over = signal.Signals(number), True
         _leave_closed_terminals()
         raise KeyboardInterrupt
+
+
+def _repeat_if_lost(report: Any, error: Any) -> None:
+    """Repeat a signal that came in a destructor or a callback of Python's own, whose exceptions are ignored."""
+    global _is_over
+    if not isinstance(error.exc_value, KeyboardInterrupt):
+        report(error)
+        return
+    _is_over = False
+    # What is raised before this function returns would be ignored, too.
+    timer = Timer(_AGAIN, signal.raise_signal, (_received,))
+    timer.daemon = True
+    timer.start()
 
 
 def _leave_closed_terminals() -> None:

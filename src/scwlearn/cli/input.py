@@ -126,10 +126,7 @@ class Input:
         # Another pass reads as the first did, and counts nothing.
         self._schema_options = {}
         self._options = replace(self._options, skipped=SkippedRecords())
-        examples = self._in_order(batches, shown, shuffle_buffer, seed)
-        # At the latest. A signal while Python frees an unfinished generator would be printed and forgotten.
-        click.get_current_context().call_on_close(examples.close)
-        return examples
+        return self._in_order(batches, shown, shuffle_buffer, seed)
 
     def _in_order(
         self, batches: Generator[Batch, None, None], shown: int, shuffle_buffer: int, seed: int

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from functools import partial
-from threading import Timer
+from threading import Timer, main_thread
 from types import FrameType
 from typing import Any
 
@@ -62,9 +62,17 @@ def _repeat_if_lost(report: Any, error: Any) -> None:
         return
     _is_over = False
     # What is raised before this function returns would be ignored, too.
-    timer = Timer(_AGAIN, signal.raise_signal, (_received,))
+    timer = Timer(_AGAIN, _send, (_received,))
     timer.daemon = True
     timer.start()
+
+
+def _send(number: int) -> None:
+    """Send a signal to the main thread, and so end what it waits for."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main_thread().ident or 0, number)
+    else:  # Windows
+        signal.raise_signal(number)
 
 
 def _leave_closed_terminals() -> None:

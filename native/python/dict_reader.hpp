@@ -137,7 +137,7 @@ private:
             key_type_ = Py_TYPE(name.ptr());
         } else if (Py_TYPE(name.ptr()) != key_type_) {
             const nb::object type = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(key_type_), "__name__"));
-            refuse(PyExc_TypeError, "keys of mixed types: %U has the key %R, where all before are of type %U; use one type",
+            refuse(PyExc_TypeError, "keys of mixed types: %U has the key %R, where all before are of type %S; use one type",
                    example_at(row_), key, type);
         }
         // Two keys may give the same name, or differ from each other but not from a known name.

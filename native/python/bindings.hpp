@@ -8,6 +8,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,9 @@ inline nb::object copied_numbers(nb::handle array) {
     const nb::str type("float64");
     return called(nb::module_::import_("numpy").attr("array"), {array.ptr(), type.ptr()});
 }
+
+// Class numbers have 31 bits.
+inline constexpr std::int64_t kMostScores = std::numeric_limits<std::int32_t>::max();
 
 inline void require(bool met, const char* what) {
     if (!met) throw nb::value_error(what);

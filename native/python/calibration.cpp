@@ -15,7 +15,7 @@ using calibration::Curve;
 class Calibration : public HeldCurve {
 public:
     Calibration(std::int64_t n_scores, double window) {
-        require(n_scores >= 1, "n_scores must be at least 1");
+        require(n_scores >= 1 && n_scores <= kMostScores, "n_scores must be from 1 to 2147483647");
         adopt(new_zeros(kCurveEntries + n_scores * kScoreEntries));
         curve().start(window);
     }

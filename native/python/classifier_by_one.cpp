@@ -156,7 +156,11 @@ private:
     // The number of a class, or -1.
     std::int64_t number_of(nb::handle label) const {
         PyObject* const number = PyDict_GetItemWithError(numbers_.ptr(), label.ptr());
-        if (number != nullptr) return PyLong_AsLongLong(number);
+        if (number != nullptr) {
+            const auto place = nb::cast<std::int64_t>(nb::handle(number));
+            require(place >= 0 && place < classes(), "numbers must have the number of each class");
+            return place;
+        }
         // A TypeError: it cannot be hashed, and is no label.
         if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
         PyErr_Clear();

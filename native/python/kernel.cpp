@@ -40,7 +40,8 @@ struct HeldCoordinates {
         require(left.size() == count && rounding.size() == count && least.size() == count,
                 "left, rounding and least must have one number per row");
         require(support >= 0 && support <= room, "support must be from 0 to room");
-        require(std::min(support + rows(), room) <= width(), "coordinates has too few columns for the support");
+        require(support <= width() && std::min(support + rows(), room) <= width(),
+                "coordinates has too few columns for the support");
         require(model.is_binary() && (model.form.kind == kIdentity || model.form.kind == kFull),
                 "a kernel learner has models of one lane with no covariance or a full one");
         require(width() == model.size, "the model has another number of features than the rows");

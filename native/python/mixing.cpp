@@ -19,7 +19,7 @@ class Mixture {
 public:
     Mixture(std::int64_t members, std::int64_t n_scores, double window) : members_(members), n_scores_(n_scores) {
         require(members >= 1 && members <= calibration::kMostMembers, "a committee has from 1 to 16 members");
-        require(n_scores >= 1, "n_scores must be at least 1");
+        require(n_scores >= 1 && n_scores <= kMostScores, "n_scores must be from 1 to 2147483647");
         adopt(new_zeros(Mixing::entries(members, n_scores)));
         mixing().start(window);
     }

@@ -210,7 +210,8 @@ private:
         }
         const Py_ssize_t feature = PyLong_AsSsize_t(found);
         if (feature == -1 && PyErr_Occurred()) nb::raise_python_error();
-        require(feature >= 0, "the feature of a name must be >= 0");
+        // Python code can reach the dict.
+        require(feature >= 0 && feature < count(), "the features of the names must be 0, 1, and so on");
         return feature;
     }
 

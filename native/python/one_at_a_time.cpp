@@ -129,10 +129,8 @@ public:
         require(model_.can_score(count), "scores must have one score per row and class");
         require(!variances || variances->size() == rows.size(), "variances must have one variance per row");
         for (std::size_t row = 0; row < rows.size(); ++row) {
-            const nb::handle x = rows[row];
-            if (!PyDict_Check(x.ptr())) vocabulary().check(rows, model_.width());
             const std::int64_t number = static_cast<std::int64_t>(row), called = rows.size() == 1 ? -1 : number;
-            score_named(nb::borrow<nb::dict>(x), called, scores.data() + number * count, count,
+            score_named(dict_at(rows, row), called, scores.data() + number * count, count,
                         variances ? variances->data() + row : nullptr);
         }
     }
@@ -152,13 +150,14 @@ public:
             const double own = sample_weights ? sample_weights->data()[row] : w;
             const double y = model_.label(labels, row);
             const std::int64_t number = static_cast<std::int64_t>(row), called = rows.size() == 1 ? -1 : number;
+            require(w >= 0.0 && std::isfinite(w) && own >= 0.0 && std::isfinite(own), "weights must be finite and >= 0");
             // A row of weight 0 introduces no class.
             if (w != 0.0) model_.check(y);
             require((w == 0.0 ? model_.scores() : model_.scores_after(y)) <= count,
                     "scores must have one score per row and class");
             if (w != 0.0 && !model_.has_room(y)) return row;
             double* const line = scores.data() + number * count;
-            if (!learn_named(nb::borrow<nb::dict>(rows[row]), y, w, own, called, line, count)) return row;
+            if (!learn_named(dict_at(rows, row), y, w, own, called, line, count)) return row;
             if (variances) variances->data()[row] = w == 0.0 ? 0.0 : variance_;
         }
         return end;
@@ -230,6 +229,13 @@ private:
     Vocabulary& vocabulary() const {
         require(vocabulary_ != nullptr, "this learner takes vectors, not dicts");
         return *vocabulary_;
+    }
+
+    nb::dict dict_at(const nb::tuple& rows, std::size_t row) const {
+        const nb::handle x = rows[row];
+        // Raises an error that names the row.
+        if (!PyDict_Check(x.ptr())) vocabulary().check(rows, model_.width());
+        return nb::borrow<nb::dict>(x);
     }
 
     // Returns the number of scores per row.

@@ -179,6 +179,7 @@ public:
         nb::dict left;
         for (std::size_t i = 0; i < features.size(); ++i) {
             require(features(i) >= 0 && features(i) < count(), "features must be known");
+            require(names[static_cast<std::size_t>(features(i))].is_valid(), "the features of the names must be distinct");
             left[names[static_cast<std::size_t>(features(i))]] = i;
         }
         require(left.size() == features.size(), "features must be distinct");
@@ -245,6 +246,7 @@ public:
         const auto [most, hashed, type, features, owners] =
             nb::cast<std::tuple<std::optional<std::int64_t>, bool, nb::object, nb::dict, nb::list>>(state);
         auto vocabulary = std::make_unique<Vocabulary>(most, hashed);
+        require(type.is_none() || PyType_Check(type.ptr()), "the type of the keys must be a type or None");
         if (!type.is_none()) vocabulary->key_type_ = type;
         vocabulary->names_ = Names(nb::steal<nb::dict>(checked(PyDict_Copy(features.ptr())).release()));
         for (const nb::handle owner : owners) {

@@ -218,7 +218,7 @@ def test_bad_rows_are_rejected_and_change_nothing(columns, message):
 def test_bad_settings_states_and_parts_are_rejected():
     with pytest.raises(ValueError, match="window must be a number strictly between 1 and inf"):
         Calibration(window=0.5)
-    with pytest.raises(ValueError, match="n_scores must be at least 1"):
+    with pytest.raises(ValueError, match="n_scores must be from 1 to 2147483647"):
         Calibration(0)
     calibration = Calibration()
     with pytest.raises(ValueError, match="state has the wrong length"):

@@ -101,6 +101,12 @@ void Lock::forget_other_threads() noexcept {
 
 namespace {
 
+// Leaves a block; Python code may try to leave one that it has not entered.
+void leave_block(Lock& lock, bool changes) {
+    if (!lock.is_entered(changes)) throw std::runtime_error("this thread does not have the lock");
+    lock.leave(changes);
+}
+
 // A block that has some locks, and changes what they guard or does not.
 class Holding {
 public:
@@ -121,7 +127,9 @@ public:
             throw;
         }
     }
-    void leave() const noexcept { leave(locks_.size()); }
+    void leave() const {
+        for (std::size_t i = locks_.size(); i > 0; --i) leave_block(*locks_[i - 1], changes_);
+    }
 
 private:
     void add(nb::handle lock) {
@@ -149,7 +157,7 @@ void bind_lock(nb::module_& module) {
                      "is free; but if that thread was in `with lock.changing`, it raises a RuntimeError.")
         .def(nb::init<>())
         .def("__enter__", [](Lock& lock) { lock.enter(false); }, nb::sig(enter))
-        .def("__exit__", [](Lock& lock, const nb::args&) { lock.leave(false); }, nb::sig(leave))
+        .def("__exit__", [](Lock& lock, const nb::args&) { leave_block(lock, false); }, nb::sig(leave))
         .def_prop_ro("changing", [](nb::handle_t<Lock> self) { return Holding(self, true); },
                      nb::sig("def changing(self) -> Holding"), "A block that takes the lock and changes what it guards.");
     nb::class_<Holding>(module, "Holding", "A block that has some locks.")

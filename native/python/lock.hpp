@@ -33,6 +33,11 @@ public:
     // guards has been left half changed.
     void enter(bool changes);
 
+    // Whether this thread is in a block; `changes` is whether it is one that changes what is guarded.
+    bool is_entered(bool changes) const noexcept {
+        return depth_ > 0 && owner_ == PyThread_get_thread_ident() && (changes ? changes_ > 0 : changes_ < depth_);
+    }
+
     void leave(bool changes) noexcept {
         changes_ -= changes;
         if (--depth_ == 0 && waiting_ > 0) pass_on();

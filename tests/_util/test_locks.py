@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -310,3 +311,20 @@ def test_two_threads_may_merge_the_same_models_in_any_order():
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def test_a_block_that_was_not_entered_cannot_be_left():
+    lock = Lock()
+    for block in (lock, lock.changing):
+        with pytest.raises(RuntimeError, match="this thread does not have the lock"):
+            block.__exit__()
+    with lock, pytest.raises(RuntimeError, match="does not have the lock"):
+        lock.changing.__exit__()
+    with lock.changing, pytest.raises(RuntimeError, match="does not have the lock"):
+        lock.__exit__()
+    with lock, ThreadPoolExecutor() as pool:
+        for block in (lock, lock.changing):
+            with pytest.raises(RuntimeError, match="does not have the lock"):
+                pool.submit(block.__exit__).result()
+    with lock, lock.changing, lock:
+        pass

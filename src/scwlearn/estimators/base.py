@@ -35,6 +35,9 @@ Array = NDArray[np.float64]
 #: The module in which the classes are found by name.
 ESTIMATORS = "scwlearn.estimators"
 
+# The attributes that training sets.
+_TRAINED = frozenset({"_classifier", "_started_with", "n_features_in_", "feature_names_in_"})
+
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Base of the estimators of all rules."""
@@ -94,7 +97,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             calibrate = not epoch or not classifier.learns_by_heart(len(rows))
             classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate, jobs=jobs)
         trial._classifier = classifier
-        self.__dict__ = trial.__dict__
+        with interrupts_held():
+            self._take_over(trial)
         classifier.warn(stacklevel=3)
         return self
 
@@ -139,7 +143,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         with interrupts_held():
             classifier.learn(rows, labels, weights=weights, jobs=jobs)
             trial._classifier = classifier
-            self.__dict__ = trial.__dict__
+            self._take_over(trial)
         classifier.warn(stacklevel=3)
         return self
 
@@ -272,10 +276,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """Return a classifier with the current parameters; `rows` are the first that it will learn from."""
 
     def _trial(self) -> Self:
-        """Return an estimator with the same attributes, which replaces this one, in one step, if it can be trained."""
+        """Return an estimator with the same attributes, whose training this one takes over if it succeeds."""
         trial = object.__new__(type(self))
         trial.__dict__ = self.__dict__.copy()
         return trial
+
+    def _take_over(self, trial: Self) -> None:
+        """Take over the training of a trial, but not its parameters: they may have been set meanwhile."""
+        trained = {name: value for name, value in vars(trial).items() if name in _TRAINED}
+        for name in _TRAINED - trained.keys():
+            self.__dict__.pop(name, None)
+        # In one step, since other threads may predict.
+        self.__dict__.update(trained)
 
     def _start(self, rows: Rows) -> Classifier:
         # Copied, since the user may change a dict of class weights or of a member in place.

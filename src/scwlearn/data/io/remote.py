@@ -242,7 +242,9 @@ def _os_error(error: BaseException, name: str) -> OSError:
     status = getattr(error, "status", None)
     if isinstance(status, int):
         number = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT, 410: errno.ENOENT}.get(status, errno.EIO)
-        return OSError(number, f"the server answered {status} {getattr(error, 'message', '')}".rstrip(), name)
+        # aiohttp quotes an invalid header on more lines.
+        reason = str(getattr(error, "message", "")).partition("\n")[0]
+        return OSError(number, f"the server answered {status} {reason}".rstrip(": "), name)
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     cause = getattr(error, "os_error", None)

@@ -380,6 +380,6 @@ TRIAL = Trial(
     claim="A command or a save that a signal ends leaves whole files with all that was saved, and the right exit code",
     unit="signals",
     case=_case,
-    quick=4,
+    quick=3,
     long=1300,
 )

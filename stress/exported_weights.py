@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from dataclasses import fields
 from pathlib import Path
 from random import Random
@@ -24,7 +25,8 @@ from scwlearn.runs.trained_model import TrainedModel
 from stress.hard_text import draw_alphabet, draw_float, draw_text
 from stress.trial import Trial
 
-_UNESCAPED = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
+# An escape of a backslash or a control character, as in Python.
+_ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|.)")
 
 
 def _case(random: Random) -> int:
@@ -134,13 +136,8 @@ def _check_predictions(random: Random, model: TrainedModel, names: list[str]) ->
 
 
 def _unescaped(text: str) -> str:
-    """Return a text with the escapes of tabs, line breaks and backslashes undone, from left to right."""
-    letters, at = [], 0
-    while at < len(text):
-        size = 2 if text[at : at + 2] in _UNESCAPED else 1
-        letters.append(_UNESCAPED.get(text[at : at + size], text[at : at + size]))
-        at += size
-    return "".join(letters)
+    """Return a text without the escapes of backslashes and control characters."""
+    return _ESCAPE.sub(lambda found: found[0].encode("ascii").decode("unicode_escape"), text)
 
 
 TRIAL = Trial(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from scwlearn import StreamClassifier
+from scwlearn.rules import Rule, Step
 from stream_examples import (
     EXAMPLES,
     TARGETS,
@@ -153,3 +154,18 @@ def test_concurrent_readers_share_the_handle_of_the_current_model(trial):
     assert not failed
     learn(alone)
     assert full_state(model) == full_state(alone)
+
+
+def test_predictions_within_a_batch_know_the_classes_before_it():
+    found = []
+
+    def ask(m, v):
+        found.append(model.predict_proba_one({"a": 1.0}))
+        return Step(0.1, 0.1)
+
+    model = StreamClassifier(Rule(ask, "ask", "", "Ask", 2, (), True, True, False, "2026"))
+    model.learn_one({"a": 1.0}, "first")
+    model.learn_many([{"a": 1.0}, {"b": 1.0}, {"c": 1.0}], ["first", "second", "third"])
+    model.learn_many([{"a": 1.0}, {"b": 1.0}, {"d": 1.0}], ["third", "fourth", "fifth"])
+    assert {len(chances) for chances in found} >= {0, 1, 3}
+    assert all(sum(chances.values()) == pytest.approx(1.0) for chances in found if chances)

@@ -246,6 +246,11 @@ class Classifier(ClassifyOne):
                 self.snapshot = lesson.teach_third_class(self.snapshot, classes, places)
             elif len(classes) > 2 and len(parts_of(len(found.numbers), len(classes))) > 1:
                 self.snapshot = lesson.teach_in_parts(self.snapshot, classes, places)
+            elif len(found.new) and isinstance(rows, tuple) and len(rows) > 1:
+                # Between two dicts, another thread must not meet a class in the model that is not in `classes`.
+                snapshot = Snapshot(copy(self.learner), copy(self.calibration), classes)
+                lesson.teach(snapshot)
+                self.snapshot = snapshot
             else:
                 snapshot = Snapshot(self.learner, copy(self.calibration), classes)
                 try:

@@ -175,8 +175,8 @@ class ClassifyOne(ABC):
             return
         with suppress(MemoryError), STATE_LOCK:
             learner, calibration, classes = self.snapshot
-            if learner.model is None:
-                # The example had weight 0.
+            if learner.model is None or not len(classes):
+                # The example had weight 0, or another thread learns the first one.
                 return
             self.by_one = ClassifierByOne(
                 learner.dict_handle(),

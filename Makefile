@@ -2,7 +2,7 @@
 # make test    run the linters, the type checker, the import layers and all tests
 # make bench   compare the speed with other libraries: a chart and a table in build/bench-results
 # Each sets up everything it needs, in .venv or build/bench.
-# Also: make test-quick, lint, sanitize, races, fuzz, stress, evaluation, calibration, several-classes, quality, docs, wheel, lock, clean.
+# Also: make test-quick, lint, sanitize, fuzz, stress, evaluation, calibration, several-classes, quality, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
@@ -22,7 +22,7 @@ PEERS := river vowpalwabbit olpy
 # Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
 BENCH ?=
 
-.PHONY: demo test test-quick lint sanitize races fuzz stress bench evaluation calibration several-classes quality docs wheel lock clean
+.PHONY: demo test test-quick lint sanitize fuzz stress bench evaluation calibration several-classes quality docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/scwlearn reproduce --datasets synthetic,synthetic-noise,embedded --output demo-output
@@ -57,15 +57,6 @@ sanitize: $(VENV)/test.stamp
 	$(call sanitized,address,sanitized)
 	$(call preloaded,libasan) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
 	  $(BIN)/python -m pytest -m native -p no:cacheprovider $(SANITIZE)
-
-# The tests and a trial of threads against a module built with ThreadSanitizer: some minutes. Python is seen by the locks
-# that it takes, such as the GIL. It may fork while there are threads.
-races: $(VENV)/test.stamp
-	$(call sanitized,thread,races)
-	$(races) -m pytest -m threads -n 0 -p no:cacheprovider
-	$(races) -m stress threads --cases 60
-races = $(call preloaded,libtsan) PYTHONPATH=build/races \
-  TSAN_OPTIONS="suppressions=$(CURDIR)/tests/races.txt die_after_fork=0" $(BIN)/python
 
 # Fuzz every parser (needs clang) and every other face to the outside with a million inputs each: some hours.
 # A night: make fuzz FUZZ="--hours 8". Fewer: make fuzz FUZZ="--inputs 10000 vw json". All options: FUZZ=--help.

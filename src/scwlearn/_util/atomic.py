@@ -52,7 +52,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open a seekable temporary file that replaces `path` when the block ends without an error.
 
     After an error the temporary file is removed and `path` is unchanged. Only a killed process leaves the temporary
-    file behind, which nobody else can read; the next one that replaces `path` removes it. A device or a pipe is not
+    file behind, which other users cannot read; the next one that replaces `path` removes it. A device or a pipe is not
     replaced: the content is written to it when it is complete.
     """
     target = _resolved(path)

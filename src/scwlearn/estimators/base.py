@@ -282,7 +282,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return trial
 
     def _take_over(self, trial: Self) -> None:
-        """Take over the training of a trial, but not its parameters: they may have been set meanwhile."""
+        """Take over the training of a trial, but not its parameters: another thread may have set them."""
         trained = {name: value for name, value in vars(trial).items() if name in _TRAINED}
         for name in _TRAINED - trained.keys():
             self.__dict__.pop(name, None)

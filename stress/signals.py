@@ -55,7 +55,7 @@ def _signal(random: Random, program: Program, seconds: float) -> Ended:
     ended = program.run(number, delay, group=random.random() < 0.5)
     allowed = {0, -number} if number == signal.SIGKILL else {0, 128 + number}
     assert ended.code in allowed, f"{program} ended with {ended.code} after signal {number}: {ended.errors}"
-    for word in ("Traceback", "Exception ignored", "Warning", "error"):
+    for word in ("Traceback", "Exception ignored", "Warning", "error:"):
         assert word not in ended.errors, f"{program}: {ended.errors}"
     _check_leftovers(program, before, was_killed=ended.code == -signal.SIGKILL)
     return ended

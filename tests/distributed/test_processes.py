@@ -19,6 +19,7 @@ from distributed_examples import Killer, Suicide, Unreadable, digest, prepared, 
 from scwlearn.cli.app import run as run_command
 from scwlearn.data.options import ReaderOptions
 from scwlearn.distributed import OtherVersion, Processes, Serial, UnreadablePart, WorkerDied, train
+from scwlearn.distributed.processes import _Worker
 from scwlearn.distributed.training import FileTraining
 from scwlearn.files.transport import unpack
 from scwlearn.learning.data_warnings import DataWarning
@@ -213,6 +214,29 @@ def test_an_error_of_the_caller_ends_the_workers_and_the_runner_can_be_used_agai
     assert runner.pids == []
     with pytest.raises(ValueError, match="closed"):
         plan.run(runner)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads what Linux tells of a process")
+def test_a_worker_is_never_ended_by_ctrl_c():
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    with Processes(1) as runner:
+        worker = _Worker(runner._opened_storage())
+        try:
+            # While Python starts, it is blocked.
+            assert kept_away(worker, signal.SIGINT)
+            worker.wait_until_ready()
+            assert kept_away(worker, signal.SIGINT) == ["SigIgn"]
+            assert kept_away(worker, signal.SIGHUP) == ["SigIgn"]
+        finally:
+            worker.end()
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == blocked
+
+
+def kept_away(worker, number):
+    """Return whether a process blocks or ignores a signal, in the words of Linux."""
+    lines = Path(f"/proc/{worker.process.pid}/status").read_text().splitlines()
+    fields = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+    return [name for name in ("SigBlk", "SigIgn") if int(fields[name], 16) >> (number - 1) & 1]
 
 
 def test_a_worker_that_cannot_be_started_is_an_error(data, monkeypatch):

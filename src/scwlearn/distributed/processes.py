@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import SimpleQueue
@@ -21,6 +21,7 @@ from scwlearn.distributed.errors import WorkerDied
 from scwlearn.distributed.messages import OwnStorage, StoredBytes, receive, send
 from scwlearn.distributed.runner import Runner
 from scwlearn.distributed.tasks import Learned, Report, Task, merge_steps
+from scwlearn.distributed.worker import CLIENT_SIGNALS
 
 # How many workers a task may lose before it is given up: one that takes too much memory ends each of them.
 _MOST_DEATHS = 10
@@ -240,6 +241,19 @@ def _died(what: object, deaths: int, code: int) -> WorkerDied:
     return WorkerDied(f"{what}: {deaths} workers died, the last by {how}{hint}")
 
 
+@contextmanager
+def _client_signals_blocked() -> Iterator[None]:
+    """Block signals in this thread, and so in a process that it starts, until that ignores them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, CLIENT_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 @dataclass(eq=False)
 class _Worker:
     """A process that waits for tasks."""
@@ -253,12 +267,13 @@ class _Worker:
         # It finds modules where this process finds them, and not in the current directory.
         places = [place for place in sys.path if isinstance(place, str)]
         program = f"import sys; sys.path[:] = {places}; from scwlearn.distributed.worker import main; main()"
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", program, *self.storage.directories],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**KEEP_MEMORY, **os.environ, **_ONE_THREAD},
-        )
+        with _client_signals_blocked():
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", program, *self.storage.directories],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**KEEP_MEMORY, **os.environ, **_ONE_THREAD},
+            )
 
     def wait_until_ready(self) -> None:
         """Wait until the process has loaded everything; raise an EOFError or OSError if it dies before."""

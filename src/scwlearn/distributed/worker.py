@@ -18,13 +18,17 @@ from typing import Any
 from scwlearn.distributed.errors import portable_error
 from scwlearn.distributed.messages import Storage, receive, send
 
+#: Ctrl-C and the end of the terminal are for the client, which ends its workers.
+CLIENT_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+
 
 def main() -> None:
     """Serve until standard input ends; the arguments are directories for large results."""
-    # Ctrl-C and the end of the terminal are for the client, which ends its workers.
-    for name in ("SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    for number in CLIENT_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        # The client has blocked them, since Python would end by them while it starts.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, CLIENT_SIGNALS)
     storage = Storage(sys.argv[1:])
     messages: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_receive_all, args=(messages, storage), daemon=True).start()

@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from random import Random
 from threading import Thread
@@ -21,10 +21,11 @@ import numpy as np
 from scipy import sparse
 
 from scwlearn import AutoClassifier, KernelLearner, Learner, StreamClassifier, estimators
-from scwlearn._util import interrupts, memory, threads
+from scwlearn._util import allocator, interrupts, memory, threads
 from scwlearn.data.formats.libsvm import read_libsvm
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.learning.grid import learn_together
+from scwlearn.learning.one_at_a_time import STATE_LOCK
 from scwlearn.rules import all_rules
 from stress.model_state import everything
 from stress.trial import Trial
@@ -86,8 +87,10 @@ def _interrupt(random: Random, model: Any, change: _Change, after: dict[str, Any
     assert found == after or (raised and found == before), f"{told}, {kind}: {_difference(found, before, after)}"
     _check_idle(told)
     if kind == "time":
-        # Python answers no signal between the end of a `with` block and the call of `__exit__`, but traces it.
         _check_free(changed, told)
+    else:
+        # Python answers no signal between the end of a `with` block and the call of `__exit__`, but traces it.
+        _leave_shared_locks()
     return raised
 
 
@@ -109,6 +112,14 @@ def _check_idle(told: str) -> None:
     assert interrupts._state.holder is None, f"{told}: interrupts are held"
     assert not memory._held.blocks, f"{told}: memory is held"
     assert not threads._allowed, f"{told}: BLAS is limited to one thread"
+
+
+def _leave_shared_locks() -> None:
+    """Leave the locks of the process that this thread still has."""
+    for lock in (STATE_LOCK, threads._lock, allocator._lock):
+        with suppress(RuntimeError):
+            while True:
+                lock.__exit__()
 
 
 def _check_free(model: Any, told: str) -> None:

@@ -36,6 +36,8 @@ _LOST = 1e-7
 _TIE = 1e-5
 # A step that changes a score or a variance by less is not taken (native/core/step.hpp has 1e-12).
 _SMALL_STEP = 1e-11
+# Larger steps are not taken: alpha, and the move in the metric of Sigma (native/core/step.hpp has 1e250 and 1e140).
+_LARGE_STEP, _LARGE_MOVE = 1e249, 1e139
 # Near the bounds of docs/numerics.md, steps are cut.
 _SMALLEST_VARIANCE = 1e-100
 
@@ -193,7 +195,7 @@ class _Stream:
 
 def _is_tie(model: Any, row: _Long, label: int, change: _Long) -> bool:
     """Whether a textbook takes another decision with a score that is a little smaller or larger."""
-    if _is_small_step(model, row, label) or ("romma" in model.name and _is_parallel(model, row, label)):
+    if _is_not_taken(model, row, label) or ("romma" in model.name and _is_parallel(model, row, label)):
         return True
     outcomes = []
     for sign in (-1, 0, 1):
@@ -206,16 +208,20 @@ def _is_tie(model: Any, row: _Long, label: int, change: _Long) -> bool:
     return len({*outcomes}) > 1
 
 
-def _is_small_step(model: Any, row: _Long, label: int) -> bool:
-    """Whether the step of a textbook is no more than rounding at its row, and so is not taken."""
+def _is_not_taken(model: Any, row: _Long, label: int) -> bool:
+    """Whether the step of a textbook is no more than rounding at its row, or too large, and so is not taken."""
     after = deepcopy(model)
     after.learn_one(row, label)
     if np.shape(after.S) != np.shape(model.S):
         return False
     scores, variances = _seen(model, row)
     moved, left = _seen(after, row)
-    small = np.abs(moved - scores).max() <= _SMALL_STEP * np.abs(scores).max()
-    return bool(small and np.all(np.abs(left - variances) <= _SMALL_STEP * variances))
+    move, variance = np.abs(moved - scores).max(), np.min(variances)
+    if move > min(_LARGE_STEP * variance, _LARGE_MOVE * np.sqrt(variance)):
+        return True
+    return bool(
+        move <= _SMALL_STEP * np.abs(scores).max() and np.all(np.abs(left - variances) <= _SMALL_STEP * variances)
+    )
 
 
 def _is_parallel(model: Any, row: _Long, label: int) -> bool:
@@ -237,6 +243,8 @@ def _seen(model: Any, row: _Long) -> tuple[_Long, _Long]:
     return weights @ row, row @ model.S @ row if is_full else model.S @ row**2
 
 
+# A textbook divides by zero or overflows where the loops take no step.
+@np.errstate(all="ignore")
 def _case(random: Random) -> int:
     setup = _draw(random)
     features = random.choice([1, 2, 3, 5, 8])

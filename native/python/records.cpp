@@ -1,8 +1,6 @@
 // Records as Python has them, dicts of values of any kind: their features by name.
 #include "python/records.hpp"
 
-#include <nanobind/stl/shared_ptr.h>
-
 #include "python/example.hpp"
 
 using namespace nanobind::literals;
@@ -121,15 +119,15 @@ FeatureSpec spec_of(const nb::dict& kinds, const std::string& others, const std:
 // Reads dicts by a spec. The names of features are kept from call to call, up to a limit.
 class RecordReader {
 public:
-    explicit RecordReader(std::shared_ptr<FeatureSpec> spec) : spec_(std::move(spec)) {
-        require(spec_->slots == 0, "records are read by name");
+    RecordReader(const FeatureSpec& spec, nb::object owner) : spec_(spec), owner_(std::move(owner)) {
+        require(spec.slots == 0, "records are read by name");
     }
 
     // Returns the values of the features by name; or the fault, the key and the value found there.
     nb::object read(const nb::dict& record) {
         // User code, of a value, may call this again.
         std::unique_ptr<Kept> kept = std::move(kept_);
-        if (!kept || kept->builder.columns().size() > kMostKept) kept = std::make_unique<Kept>(*spec_);
+        if (!kept || kept->builder.columns().size() > kMostKept) kept = std::make_unique<Kept>(spec_);
         RowBuilder& builder = kept->builder;
         builder.begin_row();
         nb::object result;
@@ -216,7 +214,7 @@ private:
         if (!PyDict_Check(value.ptr())) return key.kind == Kind::ignore || read_value(builder, key, value);
         if (RowBuilder::skips_object(key)) return true;
         return builder.may_nest(key, depth) &&
-               read_dict(builder, nb::borrow<nb::dict>(value), std::string(name) + spec_->separator, depth + 1);
+               read_dict(builder, nb::borrow<nb::dict>(value), std::string(name) + spec_.separator, depth + 1);
     }
 
     // Whether a string has UTF-8; it has none with half of a surrogate pair.
@@ -300,7 +298,8 @@ private:
         return builder.add_list(key, words);
     }
 
-    std::shared_ptr<FeatureSpec> spec_;
+    const FeatureSpec& spec_;
+    nb::object owner_;  // of the spec
     std::unique_ptr<Kept> kept_;
 };
 
@@ -328,7 +327,10 @@ void bind_records(nb::module_& module) {
              nb::kw_only(), "kinds"_a, "others"_a, "separator"_a, "lowercase"_a, "ngram"_a, "skips"_a, "char_ngrams"_a,
              "longest_word"_a, "decimal"_a, "nan_is_missing"_a, "missing"_a, "interactions"_a, "slots"_a);
     nb::class_<RecordReader>(module, "RecordReader", "Reads dicts, one at a time, by a spec.")
-        .def(nb::init<std::shared_ptr<FeatureSpec>>(), "spec"_a)
+        // The conversion to a shared pointer is noexcept, and allocates.
+        .def("__init__",
+             [](RecordReader* self, const FeatureSpec& spec) { new (self) RecordReader(spec, nb::find(spec)); },
+             "spec"_a)
         .def("read", &RecordReader::read, nb::sig("def read(self, record: dict, /) -> dict[str, float] | tuple[str, str, str]"),
              "Return the values of the features by name; or why the record is refused, the key and the value found there.");
 }

@@ -25,3 +25,16 @@ def test_no_argument_of_a_native_call_ends_the_process():
         print(fails_anywhere(parse), fails_anywhere(lambda: split_csv(text, ",", 10)))
     """)
     assert min(map(int, output.split())) >= 3
+
+
+def test_no_reader_of_records_ends_the_process():
+    output = run_with_failing_allocations("""
+        from scwlearn._native import RecordReader
+        from scwlearn.data.features import Features
+
+        name = "a column with a name that needs memory of its own"
+        spec = Features(kinds={name: "text"}, ngram=2).spec()
+
+        print(fails_anywhere(lambda: RecordReader(spec).read({name: "some words of a text"})))
+    """)
+    assert int(output) >= 3

@@ -134,13 +134,13 @@ Number gain(Number before, Number after) noexcept {
 // Stands for sums of squares that were not computed.
 inline constexpr double kUnknownSquares = std::numeric_limits<double>::infinity();
 
+// Whether a sum of squares over the values of a row proves that none exceeds kLargestValue.
+inline bool proves_values(double squares) noexcept { return squares <= 0.5 * kLargestValue * kLargestValue; }
+
 // What a model says about a row, and the score of the lag of an averaged mean, 0 without averaging.
 struct LookWithLag : Look {
     double lag_score;
     double squares = kUnknownSquares;  // sum over the values of the row, where it costs next to nothing
-
-    // Whether `squares` proves that no value exceeds kLargestValue.
-    bool proves_values() const noexcept { return squares <= 0.5 * kLargestValue * kLargestValue; }
 };
 
 // One model over single rows, which stores the weight of each feature, and its variance or its lag beside it if there is

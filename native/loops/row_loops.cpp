@@ -27,7 +27,7 @@ Counts learn_by_row(const Task& task) {
                 if constexpr (kAveraged && !Covariance::kHasLagBeside) rows[i + kRowsAhead].fetch(model.lag, 1);
             }
         const LookWithLag look = Covariance::template look_with_lag<kAveraged>(row, model);
-        if (!task.checked && !look.proves_values() && !rows.is_valid(i)) {
+        if (!task.checked && !proves_values(look.squares) && !rows.is_valid(i)) {
             round.counts.stopped = true;
             break;
         }
@@ -134,16 +134,23 @@ struct ScoreOver {
         const double* const far = untyped.width > kCachedFeatures ? mean : nullptr;
         // Becomes and stays NaN if a score is not finite.
         double all = 0.0;
+        bool acceptable = true;
         const bool fetch_rows = untyped.width <= kWideRow;
         for (std::int64_t i = 0; i < untyped.count; ++i) {
-            if constexpr (!RowSet::kSparse)
+            if constexpr (!RowSet::kSparse) {
                 if (fetch_rows && i + kDenseRowsAhead < untyped.count) rows[i + kDenseRowsAhead].fetch();
-            const auto term = [=](std::int64_t j, double x) { return Look{mean[kStride * j] * x, 0.0}; };
+                acceptable &= rows[i].is_valid();
+            }
+            // The squares cost nothing in sparse rows, which wait for their weights.
+            const auto term = [=](std::int64_t j, double x) {
+                return Look{mean[kStride * j] * x, RowSet::kSparse ? x * x : 0.0};
+            };
             const Look look = sum(rows, i, term, far, kStride);
             scores[i] = look.score * scale;
             all += 0.0 * scores[i];
+            acceptable &= proves_values(look.variance);
         }
-        return all == 0.0;
+        return all == 0.0 && acceptable;
     }
 };
 

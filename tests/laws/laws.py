@@ -271,6 +271,19 @@ def bad_input_raises_and_changes_nothing(new, x, y):
 
 
 @law
+def every_call_that_scores_refuses_bad_values(new, x, y):
+    learner = taught(new(), (x, y))
+    for value in (np.nan, np.inf, -np.inf, 1.1e150, -1e200):
+        bad = _with_bad_value(x, value)
+        with pytest.raises(ValueError, match="at most 1e"):
+            learner.score_one(bad[-1])
+        for as_rows in ROW_FORMATS:
+            for call in (learner.scores, learner.margin_variances, learner.scores_and_variances):
+                with pytest.raises(ValueError, match="at most 1e"):
+                    call(as_rows(bad))
+
+
+@law
 def an_empty_row_changes_only_the_counts(new, x, y):
     learner = taught(new(), (x, y))
     if learner.config.intercept:

@@ -86,9 +86,9 @@ private:
     }
 
     // The fast path of nearly all features: a cached name and a plain number. Returns whether it is one. Runs no user
-    // code.
+    // code, which hashing a key of any other class may.
     bool add_cached(PyObject* key, PyObject* number) {
-        if (Py_TYPE(key) != key_type_) return false;
+        if (Py_TYPE(key) != key_type_ || !Name{key, {}}.is_plain()) return false;
         const double value = plain_number(number);
         if (!acceptable(value)) return false;
         if (value == 0.0) return true;

@@ -25,7 +25,6 @@ from scwlearn._util import allocator, interrupts, memory, threads
 from scwlearn.data.formats.libsvm import read_libsvm
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.learning.grid import learn_together
-from scwlearn.learning.one_at_a_time import STATE_LOCK
 from scwlearn.rules import all_rules
 from stress.model_state import everything
 from stress.trial import Trial
@@ -116,7 +115,7 @@ def _check_idle(told: str) -> None:
 
 def _leave_shared_locks() -> None:
     """Leave the locks of the process that this thread still has."""
-    for lock in (STATE_LOCK, threads._lock, allocator._lock):
+    for lock in (threads._lock, allocator._lock):
         with suppress(RuntimeError):
             while True:
                 lock.__exit__()

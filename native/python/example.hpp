@@ -239,23 +239,4 @@ inline void check_weight(double w) {
         refuse(PyExc_ValueError, "w must be 0 or a number from 1e-100 to 1e+100, got %R", nb::float_(w));
 }
 
-// Held while an example is learned from. User code (a rule, a name, a number) may run at that time, and a nested update
-// would change the model between scoring the example and learning from it.
-class ReentrancyGuard {
-public:
-    explicit ReentrancyGuard(bool& taken) : taken_(taken) {
-        if (taken)
-            throw std::runtime_error(
-                "learn_one was called while this learner learns from another example (by its rule, or by a name or number "
-                "in that example); until that is done only score_one may be called");
-        taken_ = true;
-    }
-    ~ReentrancyGuard() { taken_ = false; }
-    ReentrancyGuard(const ReentrancyGuard&) = delete;
-    ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
-
-private:
-    bool& taken_;
-};
-
 }  // namespace scwlearn

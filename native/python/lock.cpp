@@ -41,6 +41,7 @@ void Lock::count_forks() {
 
 void Lock::enter(bool changes) {
     while (!try_enter(changes)) {
+        if (changes && is_learning_ && owner_ == PyThread_get_thread_ident()) refuse_reentry();
         // No other thread runs Python code again.
         if (is_finalizing()) forget_other_threads();
         if (is_broken_)
@@ -97,13 +98,16 @@ void Lock::forget_other_threads() noexcept {
     if (depth_ == 0 || owner_ == PyThread_get_thread_ident()) return;
     is_broken_ |= changes_ > 0;
     depth_ = changes_ = 0;
+    is_learning_ = false;
 }
 
 namespace {
 
+constexpr const char* kNotEntered = "this thread does not have the lock";
+
 // Leaves a block; Python code may try to leave one that it has not entered.
 void leave_block(Lock& lock, bool changes) {
-    if (!lock.is_entered(changes)) throw std::runtime_error("this thread does not have the lock");
+    if (!lock.is_entered(changes)) throw std::runtime_error(kNotEntered);
     lock.leave(changes);
 }
 
@@ -145,6 +149,41 @@ private:
     bool changes_ = false;
 };
 
+// A block in which user code may be called, within one that changes what a lock guards.
+class Learning {
+public:
+    explicit Learning(nb::handle lock) : owner_(nb::borrow(lock)), lock_(nb::cast<Lock*>(lock)) {}
+
+    void enter() const {
+        if (!lock_->is_entered(true)) throw std::runtime_error(kNotEntered);
+        if (lock_->is_learning()) refuse_reentry();
+        lock_->is_learning() = true;
+    }
+    void leave() const noexcept { lock_->is_learning() = false; }
+
+private:
+    nb::object owner_;
+    Lock* lock_;
+};
+
+// Replaces attributes of an object in one step, with the GIL: no other thread and no handler of a signal comes in between.
+// Changes nothing unless those `expected` are the same objects. Retires the handles that are replaced.
+bool replace_attributes(nb::dict attributes, const nb::dict& changes, const nb::dict& expected, const nb::tuple& handles) {
+    const auto now = [&attributes](nb::handle name) {
+        PyObject* const found = PyDict_GetItemWithError(attributes.ptr(), name.ptr());
+        if (found == nullptr && PyErr_Occurred()) nb::raise_python_error();
+        return found == nullptr ? Py_None : found;
+    };
+    for (const auto [name, value] : expected)
+        if (now(name) != value.ptr()) return false;
+    for (const nb::handle name : handles) {
+        const nb::object handle = nb::borrow(now(name));
+        if (!handle.is_none()) handle.attr("retire")();
+    }
+    if (PyDict_Update(attributes.ptr(), changes.ptr()) != 0) nb::raise_python_error();
+    return true;
+}
+
 }  // namespace
 
 void bind_lock(nb::module_& module) {
@@ -159,11 +198,24 @@ void bind_lock(nb::module_& module) {
         .def("__enter__", [](Lock& lock) { lock.enter(false); }, nb::sig(enter))
         .def("__exit__", [](Lock& lock, const nb::args&) { leave_block(lock, false); }, nb::sig(leave))
         .def_prop_ro("changing", [](nb::handle_t<Lock> self) { return Holding(self, true); },
-                     nb::sig("def changing(self) -> Holding"), "A block that takes the lock and changes what it guards.");
+                     nb::sig("def changing(self) -> Holding"), "A block that takes the lock and changes what it guards.")
+        .def_prop_ro("learning", [](nb::handle_t<Lock> self) { return Learning(self); },
+                     nb::sig("def learning(self) -> Learning"),
+                     "A block within `changing` in which code that is called, such as a rule or a number, may not change "
+                     "what the lock guards: `changing` raises a RuntimeError.");
+    nb::class_<Learning>(module, "Learning", "A block that calls user code.")
+        .def("__enter__", &Learning::enter, nb::sig(enter))
+        .def("__exit__", [](const Learning& block, const nb::args&) { block.leave(); }, nb::sig(leave));
     nb::class_<Holding>(module, "Holding", "A block that has some locks.")
         .def(nb::init<const nb::list&>(), "locks"_a, nb::sig("def __init__(self, locks: list[Lock]) -> None"))
         .def("__enter__", &Holding::enter, nb::sig(enter))
         .def("__exit__", [](const Holding& block, const nb::args&) { block.leave(); }, nb::sig(leave));
+    module.def("replace_attributes", &replace_attributes, "attributes"_a, "changes"_a, "expected"_a, "handles"_a,
+               nb::sig("def replace_attributes(attributes: dict, changes: dict, expected: dict, handles: tuple[str, ...]) "
+                       "-> bool"),
+               "Replace attributes of an object in one step: other threads, and handlers of signals, see all of it or "
+               "nothing. Change nothing and return False unless those `expected` are the same objects. The `handles` that "
+               "are there are retired.");
 }
 
 }  // namespace scwlearn

@@ -126,6 +126,9 @@ Score score_for(const ModelForm& form, bool binary, RowKind rows) {
 }
 
 NB_MODULE(_native, module) {
+    // nanobind takes the GIL of the main interpreter, and would wait for it forever.
+    if (PyInterpreterState_Get() != PyInterpreterState_Main())
+        throw nb::import_error("scwlearn does not support subinterpreters; use threads or processes");
     // Models that live until the interpreter exits, in a global of a script or a test, are no leaks.
     nb::set_leak_warnings(false);
     // Without a C++ exception, this is the end of the thread.

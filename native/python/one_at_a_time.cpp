@@ -44,8 +44,9 @@ public:
           owner_(std::move(vocabulary)),
           vocabulary_(owner_.is_none() ? nullptr : nb::cast<Vocabulary*>(owner_)) {}
 
-    // Holds a lock while it learns.
+    // Holds a lock while it learns. Called once: a call that learns may have it.
     void attach(nb::handle_t<Lock> lock) {
+        require(lock_ == nullptr, "a handle has one lock");
         lock_owner_ = nb::borrow(lock);
         lock_ = nb::inst_ptr<Lock>(lock);
     }
@@ -66,7 +67,7 @@ public:
         const Vector vector(x);
         const TakenLock taken(lock_);
         if (!taken || !is_current()) return nb::none();
-        const ReentrancyGuard guard(learning_);
+        const ReentrancyGuard guard(is_learning());
         model_.check(y);
         check_weight(w);
         if (!model_.has_room(y)) return nb::none();
@@ -193,7 +194,7 @@ public:
             require(count >= 1 && count <= kMostThreads, "threads and jobs must be from 1 to 256");
         require(length(mixed) == rows.count * model_.n_scores(), "mixed must have one score per row and class");
         const auto numbers = [](const std::optional<ReadOnly>& given) { return given ? given->data() : nullptr; };
-        const ReentrancyGuard guard(learning_);
+        const ReentrancyGuard guard(is_learning());
         const ReleaseGil release_gil;
         model_.learn_rows(
             {rows, labels, numbers(weights), numbers(own_weights), calibrate, blocks, threads, jobs, mixed.data()});
@@ -245,6 +246,8 @@ private:
         return static_cast<std::int64_t>(scores.size() / rows.size());
     }
 
+    bool& is_learning() noexcept { return lock_ == nullptr ? is_learning_ : lock_->is_learning(); }
+
     Rows row_of(const Vector& vector) const { return vector.row(model_.width(), model_.intercept()); }
     Rows row_of(const Example& example, const std::int64_t* offsets) const {
         return {kSparse64i64, example.values.data(), example.indices.data(), offsets, offsets[1], 1, model_.width(),
@@ -267,7 +270,7 @@ private:
     // `own` is the sample weight, `w` that times the weight of the class.
     bool learn_named(const nb::dict& x, double y, double w, double own, std::int64_t row, double* scores,
                      std::int64_t count) {
-        const ReentrancyGuard guard(learning_);
+        const ReentrancyGuard guard(is_learning());
         if (w == 0.0) {
             const std::int64_t known = model_.scores();
             score_named(x, row, scores, known, nullptr);
@@ -290,7 +293,7 @@ private:
     Vocabulary* vocabulary_;
     nb::object lock_owner_;
     Lock* lock_ = nullptr;  // of the learner; null for a handle that is its caller's alone
-    bool learning_ = false, is_retired_ = false;
+    bool is_learning_ = false, is_retired_ = false;
     double variance_ = 0.0;
     std::unique_ptr<Example> kept_ = std::make_unique<Example>();
 };

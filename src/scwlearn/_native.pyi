@@ -78,6 +78,19 @@ class Lock:
     def changing(self) -> Holding:
         """A block that takes the lock and changes what it guards."""
 
+    @property
+    def learning(self) -> Learning:
+        """
+        A block within `changing` in which code that is called, such as a rule or a number, may not change what the lock guards: `changing` raises a RuntimeError.
+        """
+
+class Learning:
+    """A block that calls user code."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
 class Holding:
     """A block that has some locks."""
 
@@ -86,6 +99,11 @@ class Holding:
     def __enter__(self) -> None: ...
 
     def __exit__(self, *error: object) -> None: ...
+
+def replace_attributes(attributes: dict, changes: dict, expected: dict, handles: tuple[str, ...]) -> bool:
+    """
+    Replace attributes of an object in one step: other threads, and handlers of signals, see all of it or nothing. Change nothing and return False unless those `expected` are the same objects. The `handles` that are there are retired.
+    """
 
 def scan_rows(values: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], indices: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, offsets: Annotated[NDArray, dict(order='C', device='cpu', writable=False)] | None, width: int) -> tuple[str, int, int, bool]:
     """

@@ -285,17 +285,6 @@ def test_a_forked_process_can_use_all_models_but_the_half_changed_one():
     assert model.copy().counts.seen == 3
 
 
-@needs_fork
-def test_a_forked_process_can_predict_while_another_thread_made_a_handle():
-    from scwlearn.learning.one_at_a_time import STATE_LOCK
-
-    model = StreamClassifier("arow")
-    model.learn_many([{"a": 1.0}, {"b": 1.0}], ["x", "y"])
-    with Holder(STATE_LOCK):
-        # A copy has no handle yet.
-        assert forked(lambda: model.copy().predict_one({"a": 1.0}) == "x")
-
-
 def test_two_threads_may_merge_the_same_models_in_any_order():
     models = [StreamClassifier("arow") for _ in range(3)]
     for i, model in enumerate(models):

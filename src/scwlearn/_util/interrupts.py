@@ -12,8 +12,9 @@ from typing import Any
 
 _Handler = Callable[[int, Any], object]
 
-# Those that often have a handler: Ctrl-C, the end of a process, of its terminal or of a time limit.
-_SIGNALS = [int(getattr(signal, name)) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM") if hasattr(signal, name)]
+# Those that often have a handler: Ctrl-C, the end of a process, of its terminal or of a time limit, and a user's own.
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
+_SIGNALS = [int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name)]
 
 
 class _State:

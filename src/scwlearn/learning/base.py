@@ -235,7 +235,7 @@ class BaseLearner(ABC):
         """Raise an error for rows that do not fit the model."""
 
     def _learn_whole(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
-        with interrupts_held():
+        with self._lock.learning, interrupts_held():
             return self._learn_batch(batch, classes, record)
 
     @abstractmethod

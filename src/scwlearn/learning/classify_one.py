@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import ClassifierByOne, Lock
+from scwlearn._native import ClassifierByOne, Lock, replace_attributes
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.locks import Frozen
 from scwlearn._util.memory import give_back_memory, memory_held
@@ -21,7 +21,6 @@ from scwlearn.data.labels import as_labels
 from scwlearn.data.weights import ClassWeights, check_weights
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
-from scwlearn.learning.one_at_a_time import STATE_LOCK
 from scwlearn.model.calibration import Calibration
 from scwlearn.model.snapshot import MARGIN, Snapshot
 from scwlearn.rules import Rule
@@ -57,10 +56,7 @@ class ClassifyOne(ABC):
             return
         if name == "snapshot":
             value.learner._lock = self._lock
-        with STATE_LOCK:
-            self.__dict__.get("by_one", _NOT_READY).retire()
-            self.__dict__["by_one"] = _NOT_READY
-            super().__setattr__(name, value)
+        replace_attributes(self.__dict__, {"by_one": _NOT_READY, name: value}, {}, ("by_one",))
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy, which is pickled after other threads may learn again.
@@ -173,21 +169,24 @@ class ClassifyOne(ABC):
         """Make the native handle of the current model, unless there is one or too little memory for it."""
         if self.by_one.is_current or not self.features.is_plain:
             return
-        with suppress(MemoryError), STATE_LOCK:
-            learner, calibration, classes = self.snapshot
-            if learner.model is None or not len(classes):
-                # The example had weight 0, or another thread learns the first one.
-                return
-            self.by_one = ClassifierByOne(
+        before = {name: getattr(self, name) for name in ("by_one", *_HANDLE_IS_MADE_FROM)}
+        learner, calibration, classes = before["snapshot"]
+        if learner.model is None or not len(classes):
+            # The example had weight 0, or another thread learns the first one.
+            return
+        with suppress(MemoryError):
+            made = ClassifierByOne(
                 learner.dict_handle(),
                 calibration if isinstance(calibration, Calibration) else None,
                 classes.values,
                 classes.order.tolist(),
                 classes.numbers,
-                learns=self.class_weights.given is None,
-                by_score=self.costs is None,
+                learns=before["class_weights"].given is None,
+                by_score=before["costs"] is None,
                 margin=MARGIN if self.argmax_consistent else None,
             )
+            # Unless another thread has made one, or replaced what this one is made from.
+            replace_attributes(self.__dict__, {"by_one": made}, before, ())
 
 
 def _teach_one(snapshot: Snapshot, x: dict[Any, Any], number: int, weight: float, w: float) -> None:

@@ -24,7 +24,7 @@ from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts, new_tally
 from scwlearn.learning.follower import ROWS_OF_A_PART
-from scwlearn.learning.one_at_a_time import NO_HANDLES, STATE_LOCK, OneAtATime
+from scwlearn.learning.one_at_a_time import NO_HANDLES, OneAtATime
 from scwlearn.learning.placing import Placement, placed_rows
 from scwlearn.learning.settings import Argument, Face, arguments_for, fill_settings, signature
 from scwlearn.model.covariances import covariance
@@ -233,18 +233,9 @@ class Learner(OneAtATime):
         # Handles point into the memory of this process.
         return super()._plain_state() | NO_HANDLES
 
-    def _shallow_copy(self) -> Self:
-        """Return a learner on the same model, in the same memory and with the same lock."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__ | NO_HANDLES)
-        return other
-
     def _frozen_view(self, x: Any) -> Self:
         """Return a view that a concurrent `learn` cannot resize."""
-        if not isinstance(x, NamedRows):
-            return self
-        with STATE_LOCK:
-            return self._shallow_copy()
+        return self._shallow_copy() if isinstance(x, NamedRows) else self
 
     @contextmanager
     def _in_columns(self, x: NamedRows, order: NDArray[np.intp] | None, classes: int) -> Iterator[Rows]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import CommitteeByOne, Lock, OneByOne, Vocabulary
+from scwlearn._native import CommitteeByOne, OneByOne, Vocabulary, replace_attributes
 from scwlearn._util.interrupts import check_interrupts, interruptible, interrupts_held
 from scwlearn._util.locks import changing
 from scwlearn._util.memory import give_back_memory, memory_held
@@ -30,10 +30,6 @@ _HANDLES_POINT_TO = frozenset({"model", "vocabulary", "running_scale", "mixture"
 # Dicts that are learned in one native call, for which Ctrl-C has to wait anyway.
 _FEW_DICTS = 2**12
 _STATE = ("model", "vocabulary", "running_scale")
-
-#: Held for a moment: while a handle is made, which several threads may ask for at once, and while the model is
-#: replaced. So a handle always belongs to the current model. Predictions wait for this lock, not for that of a model.
-STATE_LOCK = Lock()
 
 
 class OneAtATime(Growing):
@@ -241,7 +237,8 @@ class OneAtATime(Growing):
             with memory_held(), self._rollback():
                 one = self._named_handle()
                 model = self._fitted()
-                grows = one.vocabulary.check(rows, model.size - self.config.intercept)
+                with self._lock.learning:
+                    grows = one.vocabulary.check(rows, model.size - self.config.intercept)
                 grows = grows or (not self.is_binary and int(labels.max(initial=0)) >= model.classes)
                 if grows and before is None:
                     before = copy(self)
@@ -261,16 +258,19 @@ class OneAtATime(Growing):
 
     def state(self) -> tuple[Gaussian, Vocabulary | None, RunningScale | None]:
         """Return the model, its names and its scale, consistent even while another thread learns."""
-        with STATE_LOCK:
-            return self._fitted(), self.vocabulary, self.running_scale
+        view = self._shallow_copy()
+        return view._fitted(), view.vocabulary, view.running_scale
 
     def _replace(self, state: Mapping[str, Any]) -> None:
         """Replace attributes at once, so that other threads see all of the old state or all of the new one."""
-        with STATE_LOCK:
-            for held in NO_HANDLES:
-                if (one := self.__dict__.get(held)) is not None:
-                    one.retire()
-            self.__dict__.update({**NO_HANDLES, **state})
+        replace_attributes(self.__dict__, {**NO_HANDLES, **state}, {}, tuple(NO_HANDLES))
+
+    def _shallow_copy(self) -> Self:
+        """Return a learner on the same model, in the same memory and with the same lock."""
+        other = object.__new__(type(self))
+        # In one step: another thread may replace the model.
+        other.__dict__.update(self.__dict__ | NO_HANDLES)
+        return other
 
     def _return_to(self, before: Self) -> None:
         """Restore the state of a copy."""
@@ -332,7 +332,8 @@ class OneAtATime(Growing):
         """Return the handle for dicts, of a new model if there is none yet."""
         if self.model is not None:
             return self._named or self._handle(named=True)
-        return self._start_named()
+        with self._lock.learning:
+            return self._start_named()
 
     def _start_named(self) -> Any:
         """Start a model with room for some names and return its handle."""
@@ -344,25 +345,23 @@ class OneAtATime(Growing):
 
     def _make_room(self, one: Any, x: dict[Any, Any], y: float) -> Any:
         """Return a handle with room for the new names of this example and for its class."""
-        features, _, new_names = one.vocabulary.read(x)
-        if self._named is not one:
-            # While the dict was read, user code (of a key) made the learner learn, which made room.
-            return self._named_handle()
-        model, vocabulary, scale = self._fitted(), one.vocabulary, self.running_scale
-        most, known, width = vocabulary.max_features, len(vocabulary), model.size - self.config.intercept
-        wanted, classes = known + len(new_names), self._classes_with(y)
-        model = self._fitting(model, wanted, classes)
-        kept = np.arange(width, dtype=np.int64)
-        if most is not None and wanted > most:
-            present = [i for i in features if i < known]
-            kept = certain_features(model, vocabulary, wanted - most, present)
-            model = model.marginal(np.append(kept, np.arange(width, model.size)))
-            vocabulary = vocabulary.kept(kept)
-        room = max(width, self._room_for(model, wanted))
-        if scale is not None:
-            scale = scale.arranged(kept, room)
-        wider = self._widened(model, room - len(kept))
-        return self._replace_model(self._with_room(wider, classes), vocabulary, scale)
+        with self._lock.learning:
+            features, _, new_names = one.vocabulary.read(x)
+            model, vocabulary, scale = self._fitted(), one.vocabulary, self.running_scale
+            most, known, width = vocabulary.max_features, len(vocabulary), model.size - self.config.intercept
+            wanted, classes = known + len(new_names), self._classes_with(y)
+            model = self._fitting(model, wanted, classes)
+            kept = np.arange(width, dtype=np.int64)
+            if most is not None and wanted > most:
+                present = [i for i in features if i < known]
+                kept = certain_features(model, vocabulary, wanted - most, present)
+                model = model.marginal(np.append(kept, np.arange(width, model.size)))
+                vocabulary = vocabulary.kept(kept)
+            room = max(width, self._room_for(model, wanted))
+            if scale is not None:
+                scale = scale.arranged(kept, room)
+            wider = self._widened(model, room - len(kept))
+            return self._replace_model(self._with_room(wider, classes), vocabulary, scale)
 
     def _replace_model(self, model: Gaussian, vocabulary: Vocabulary, scale: RunningScale | None) -> Any:
         """Replace the state at once, so that another thread sees either model whole, and return the new handle."""
@@ -376,19 +375,18 @@ class OneAtATime(Growing):
         """Return the native handle of the current model, with names or without."""
         self._check_kind(named=named)
         held = "_named" if named else "_plain"
-        with STATE_LOCK:
-            one = getattr(self, held)
-            if one is None:
-                self.model = self._fitted().writable()
-                self._tally = np.require(self._tally, requirements="W")
-                scales = None
-                if self.running_scale is not None:
-                    self.running_scale.make_writable()
-                    scales = self.running_scale.arrays
-                one = self._new_handle(self.model, self.vocabulary, scales)
-                one.attach(self._lock)
-                self.__dict__[held] = one
-            return one
+        while (one := getattr(self, held)) is None:
+            view = self._shallow_copy()
+            before = {name: getattr(view, name) for name in (*self._state_names, "_tally")}
+            model, tally = view._fitted().writable(), np.require(view._tally, requirements="W")
+            if (scale := view.running_scale) is not None:
+                scale.make_writable()
+            view.__dict__["_tally"] = tally
+            made = view._new_handle(model, view.vocabulary, None if scale is None else scale.arrays)
+            made.attach(self._lock)
+            # Unless another thread has made one, or replaced the model.
+            replace_attributes(self.__dict__, {"model": model, "_tally": tally, held: made}, before | {held: None}, ())
+        return one
 
     def _new_handle(self, model: Gaussian, vocabulary: Vocabulary | None, scales: Any) -> Any:
         rule, native = self.config.native_rule, model.native(self._tally, **self.config.native)

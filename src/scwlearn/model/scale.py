@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import apply_scales, learn_scales
+from scwlearn._native import apply_scales, learn_scales, replace_attributes
 from scwlearn._util.interrupts import check_interrupts, interrupts_held
 from scwlearn.data.rows import Block, Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights
@@ -232,7 +232,9 @@ class RunningScale:
         """Copy arrays that are read-only."""
         state, dense = self.arrays
         if not (state.flags.writeable and dense.flags.writeable):
-            self.state, self.dense = self.copy().arrays
+            copied = dict(zip(("state", "dense"), self.copy().arrays, strict=True))
+            # Unless another thread has done so.
+            replace_attributes(self.__dict__, copied, {"state": state, "dense": dense}, ())
 
     def as_kind(self, kind: str) -> RunningScale:
         """Return a scale of another kind with the same statistics, in the same memory."""

@@ -26,7 +26,7 @@ from scwlearn.learning.committee.models import Models, SharedLines, gains_from_s
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import new_tally
 from scwlearn.learning.learner import Learner
-from scwlearn.learning.one_at_a_time import NO_HANDLES, STATE_LOCK, OneAtATime
+from scwlearn.learning.one_at_a_time import NO_HANDLES, OneAtATime
 from scwlearn.model.log_odds import LogOdds
 from scwlearn.model.mixture import Mixture
 from scwlearn.model.scale import RunningScale
@@ -124,8 +124,7 @@ class Committee(Learner):
 
     def scores(self, x: Any) -> Array:
         """Compute the mixed log-odds of each row, or with several classes those of each class."""
-        with STATE_LOCK:
-            view = self._shallow_copy()
+        view = self._shallow_copy()
         view._fitted()
         rows = view._rows_by_kind(view._rows(x))
         looks = [

@@ -59,7 +59,7 @@ def _draw_sizes_of_blocks(random: Random, stack: ExitStack) -> None:
     """Let small batches be learned in several blocks, with the rollback that large ones have."""
     work = random.choice([1e2, 1e3, 1e4, 1e9])
     for name, value in {
-        "learning.learner.WORK_OF_A_BLOCK": work,
+        "learning.in_blocks.WORK_OF_A_BLOCK": work,
         "learning.committee.learner.WORK_OF_A_BLOCK": work,
         "learning.committee.learner._QUICKLY_COPIED": random.choice([0, 2**17]),
         "learning.one_at_a_time._FEW_DICTS": random.choice([0, 2**12]),

@@ -39,7 +39,7 @@ def learned(learner, x, y, weights, jobs):
 
 @pytest.fixture(autouse=True)
 def _work_that_is_worth_threads(monkeypatch):
-    for module in ("learner", "committee.learner"):
+    for module in ("in_blocks", "committee.learner"):
         monkeypatch.setattr(f"scwlearn.learning.{module}.WORK_FOR_THREADS", 0)
 
 

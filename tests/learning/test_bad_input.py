@@ -126,7 +126,7 @@ def test_a_long_batch_is_learned_from_in_blocks(axis, monkeypatch):
         calls.append(1)
         return _native.learn_rows(*arguments, **out)
 
-    monkeypatch.setattr("scwlearn.learning.learner.WORK_OF_A_BLOCK", 500.0)
+    monkeypatch.setattr("scwlearn.learning.in_blocks.WORK_OF_A_BLOCK", 500.0)
     monkeypatch.setattr(module, "learn_rows", counted)
     blocks.learn(x, y)
     assert len(calls) > 3

@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 
 from scwlearn import SCW1
 from scwlearn.datasets import make_synthetic
-from scwlearn.learning import learner, lesson
+from scwlearn.learning import in_blocks, lesson
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.follower import Follower
 
@@ -17,7 +17,7 @@ ROWS = 500
 
 def learn_in_parts(monkeypatch, threads):
     """Let batches of a few rows be learned in parts."""
-    monkeypatch.setattr(learner, "ROWS_OF_A_PART", 64)
+    monkeypatch.setattr(in_blocks, "ROWS_OF_A_PART", 64)
     monkeypatch.setattr(lesson, "_MANY_ROWS", 128)
     monkeypatch.setattr(lesson, "allowed_threads", lambda: threads)
 
@@ -52,7 +52,7 @@ def test_two_threads_give_the_bits_of_one(settings, classes, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_n_jobs_does_not_prevent_a_thread_that_calibrates(n_jobs, monkeypatch):
     learn_in_parts(monkeypatch, 2)
-    monkeypatch.setattr(learner, "WORK_FOR_THREADS", 1)
+    monkeypatch.setattr(in_blocks, "WORK_FOR_THREADS", 1)
     parts, follow = [], Follower.follow
     monkeypatch.setattr(Follower, "follow", lambda self, *part: parts.append(part) or follow(self, *part))
     fit(*make_synthetic(ROWS), n_jobs=n_jobs)

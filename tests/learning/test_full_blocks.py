@@ -39,7 +39,7 @@ def use_block(monkeypatch):
 @pytest.fixture
 def use_threads(monkeypatch):
     monkeypatch.setattr(Full, "uses_threads", lambda self, size: True)
-    return lambda count: monkeypatch.setattr("scwlearn.learning.learner.allowed_threads", lambda: count)
+    return lambda count: monkeypatch.setattr("scwlearn.learning.in_blocks.allowed_threads", lambda: count)
 
 
 def taught(rule, x, y, **how):

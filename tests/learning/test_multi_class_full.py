@@ -34,7 +34,7 @@ every_density = pytest.mark.parametrize("density", DENSITIES)
 @pytest.fixture
 def use_threads(monkeypatch):
     monkeypatch.setattr(Full, "uses_threads", lambda self, size: True)
-    return lambda count: monkeypatch.setattr("scwlearn.learning.learner.allowed_threads", lambda: count)
+    return lambda count: monkeypatch.setattr("scwlearn.learning.in_blocks.allowed_threads", lambda: count)
 
 
 def assert_alike(one, other, within=1e-9):

@@ -15,7 +15,7 @@ from sklearn.datasets import load_svmlight_file
 
 import scwlearn
 import scwlearn.learning.committee.learner as learning_committee
-import scwlearn.learning.learner as learning_learner
+import scwlearn.learning.in_blocks as learning_in_blocks
 from run_examples import libsvm_text, vw_text
 from scwlearn.cli.app import run
 from scwlearn.data.run_record import Record
@@ -225,7 +225,7 @@ def test_jobs_learn_the_same_model_on_several_threads(capsys, tmp_path, monkeypa
     text = libsvm_text(3000)
     # A third class, so that one-vs-rest has something to divide.
     path = written(tmp_path / "three.libsvm", re.sub(r"(?m)^\S+(?= 1:)", "2", text))
-    for module in (learning_learner, learning_committee):
+    for module in (learning_in_blocks, learning_committee):
         monkeypatch.setattr(module, "WORK_FOR_THREADS", 1)
     jobs, learn = set(), Classifier.learn
     monkeypatch.setattr(Classifier, "learn", lambda *a, **given: jobs.add(given["jobs"]) or learn(*a, **given))

@@ -2,7 +2,7 @@
 # make test    run the linters, the type checker, the import layers and all tests
 # make bench   compare the speed with other libraries: a chart and a table in build/bench-results
 # Each sets up everything it needs, in .venv or build/bench.
-# Also: make test-quick, lint, sanitize, fuzz, stress, evaluation, calibration, several-classes, quality, docs, wheel, lock, clean.
+# Also: make test-quick, lint, sanitize, races, fuzz, stress, evaluation, calibration, several-classes, quality, docs, wheel, lock, clean.
 
 PYTHON ?= python3
 VENV := .venv
@@ -22,7 +22,7 @@ PEERS := river vowpalwabbit olpy
 # Arguments for the benchmark: make bench BENCH="--quick", BENCH="--only full", BENCH="--help".
 BENCH ?=
 
-.PHONY: demo test test-quick lint sanitize fuzz stress bench evaluation calibration several-classes quality docs wheel lock clean
+.PHONY: demo test test-quick lint sanitize races fuzz stress bench evaluation calibration several-classes quality docs wheel lock clean
 
 demo: $(VENV)/demo.stamp $(VENV)/package.stamp
 	$(BIN)/scwlearn reproduce --datasets synthetic,synthetic-noise,embedded --output demo-output
@@ -57,6 +57,17 @@ sanitize: $(VENV)/test.stamp
 	$(call sanitized,address,sanitized)
 	$(call preloaded,libasan) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
 	  $(BIN)/python -m pytest -m native -p no:cacheprovider $(SANITIZE)
+
+# The tests of threads, and a trial, against a module built with ThreadSanitizer: some minutes. It sees Python, which is
+# built without, by the locks that Python takes, such as the GIL. BLAS has one thread: those of OpenBLAS wait for each
+# other in ways that it does not see. Only the files with such tests are collected: the sanitizer cannot load all that
+# the others import.
+races: $(VENV)/test.stamp
+	$(call sanitized,thread,races)
+	$(races) -m pytest -m threads -n 0 --capture=sys -p no:cacheprovider $$(grep -rlE 'mark\.threads' tests)
+	$(races) -m stress threads --cases 60
+races = $(call preloaded,libtsan) PYTHONPATH=build/races OPENBLAS_NUM_THREADS=1 \
+  TSAN_OPTIONS="suppressions=$(CURDIR)/tests/races.txt die_after_fork=0" $(BIN)/python
 
 # Fuzz every parser (needs clang) and every other face to the outside with a million inputs each: some hours.
 # A night: make fuzz FUZZ="--hours 8". Fewer: make fuzz FUZZ="--inputs 10000 vw json". All options: FUZZ=--help.

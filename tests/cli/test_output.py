@@ -43,6 +43,17 @@ def test_a_missing_directory_is_reported_before_the_work(tmp_path, capsys):
         assert said == f"scwlearn: error: cannot write {path}: no directory {path.parent}\n"
 
 
+@pytest.mark.parametrize("end", ["/", "/."])
+def test_a_file_is_not_overwritten_by_a_path_that_names_a_directory(end, tmp_path, capsys):
+    commands = commands_that_write(tmp_path)
+    path = tmp_path / "notes.csv"
+    path.write_text("mine")
+    for command in commands:
+        said = failed(capsys, *command, f"{path}{end}")
+        assert said == f"scwlearn: error: cannot write {path}{end}: not a file name\n"
+    assert path.read_text() == "mine"
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_directory_is_reported_before_the_work(tmp_path, capsys):
     commands = commands_that_write(tmp_path)

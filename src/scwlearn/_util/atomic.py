@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import BinaryIO
 from zlib import crc32
 
-from scwlearn._util.special import MOST_LINKS, is_special, whole_special
+from scwlearn._util.special import MOST_LINKS, is_special, names_directory, whole_special
 from scwlearn._util.temporary import HAS_LOCKS, create_file, open_locked, remove_leftovers, temporary_path
 
 Path = str | os.PathLike[str]
@@ -120,8 +120,13 @@ def _mark_of(target: str) -> str:
 
 def _resolved(path: Path) -> str:
     """Follow symbolic links, but none that another user made in a directory that everybody may write to."""
-    target = os.path.join(os.getcwd(), os.fspath(path))
+    target = os.fspath(path)
+    if not os.path.isabs(target):
+        target = os.path.join(os.getcwd(), target)
     for _ in range(MOST_LINKS):
+        if names_directory(target):
+            # As open() does, even where there is a file.
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
         if not os.path.islink(target):
             return os.path.realpath(target)
         _check_owner(target, os.lstat(target), "symbolic link")

@@ -66,6 +66,14 @@ def is_special(path: Path) -> bool:
     return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
 
 
+def names_directory(path: Path) -> bool:
+    """Return whether a path can only be a directory: it ends with a slash, a dot or two dots.
+
+    Such a path must be refused before it is resolved, because notes.txt/ becomes the file notes.txt.
+    """
+    return os.path.basename(os.fspath(path)) in ("", os.curdir, os.pardir)
+
+
 def open_descriptor(path: Path) -> int | None:
     """Return the descriptor that a path such as /dev/stdout or /proc/self/fd/1 stands for, or None.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from scwlearn._util.special import is_special, open_descriptor
+from scwlearn._util.special import is_special, names_directory, open_descriptor
 from scwlearn.cli.messages import error_message
 from scwlearn.data.formats import format_names
 from scwlearn.data.io.remote import without_credentials
@@ -188,6 +188,8 @@ class OutputFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or fail if no file can be written there."""
+        if names_directory(value):
+            raise click.ClickException(f"cannot write {value}: not a file name")
         path: Path = super().convert(value, param, ctx)  # type: ignore[assignment]
         if self._picture and path.suffix.lower() not in (".svg", ".png"):
             self.fail(f"expected a file name ending in .svg or .png, got {str(path)!r}", param, ctx)

@@ -16,6 +16,9 @@ from scwlearn._util.temporary import HAS_LOCKS, create_file, open_locked, remove
 Path = str | os.PathLike[str]
 Bytes = bytes | bytearray | memoryview
 
+# The attribute in which Linux keeps who else may use a file.
+_ACCESS_LIST = "system.posix_acl_access"
+
 
 def write_atomically(path: Path, content: Bytes | Iterable[Bytes]) -> None:
     """Write a file so that `path` holds either the old content or all of the new, even after a crash.
@@ -23,8 +26,8 @@ def write_atomically(path: Path, content: Bytes | Iterable[Bytes]) -> None:
     Parameters
     ----------
     path : str or path
-        The file to create or replace. A symbolic link is followed. An existing file keeps its mode, and its owner and
-        group where this process may give files to them.
+        The file to create or replace. A symbolic link is followed. An existing file keeps its mode and its access list
+        (ACL), and its owner and group where this process may give files to them.
     content : bytes or iterable of bytes
         The new content, in one piece or in chunks.
 
@@ -76,6 +79,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
                 os.fsync(file.fileno())
                 if replaced is not None:
                     mode = _give_to_owner(file, replaced, mode)
+                    mode = _give_access_list(file, target, replaced, mode)
                 os.chmod(temporary, mode)
             os.replace(temporary, target)
         except BaseException:
@@ -176,6 +180,25 @@ def _give_to_owner(file: BinaryIO, replaced: os.stat_result, mode: int) -> int:
         # Another group may do only what everybody may.
         mode = mode & ~(stat.S_IRWXG | stat.S_ISGID) | (mode & stat.S_IRWXO) << 3
     return mode
+
+
+def _give_access_list(file: BinaryIO, target: str, replaced: os.stat_result, mode: int) -> int:
+    """Give a file the access list of the one that it replaces; return the mode that it may have."""
+    if not hasattr(os, "setxattr"):
+        return mode
+    try:
+        entries = os.getxattr(target, _ACCESS_LIST)
+    except OSError:
+        # There is none, but the new file may have one from its directory.
+        with suppress(OSError):
+            os.removexattr(file.fileno(), _ACCESS_LIST)
+        return mode
+    if os.fstat(file.fileno()).st_gid == replaced.st_gid:
+        with suppress(OSError):
+            os.setxattr(file.fileno(), _ACCESS_LIST, entries)
+            return mode
+    # Without the list, the mode would mean something else: its group bits are the most that anybody in the list may do.
+    return mode & ~(stat.S_IRWXG | stat.S_IRWXO)
 
 
 def _sync_directory(directory: str) -> None:

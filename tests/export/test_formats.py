@@ -167,6 +167,11 @@ INVALID = [
     ("w.json", "[1]", "expected an object with classes and coef, got list"),
     ("w.json", '{"coef": [[1]]}', "missing field 'classes'; weights need classes and coef"),
     ("w.json", '{"classes": ["a"], "coef": [[1]]}', "classes must be at least two distinct labels, got ['a']"),
+    (
+        "w.json",
+        f'{{"classes": [1, {2**63 + 1}], "coef": [[1]]}}',
+        "classes: an integer must be from -2**63 to 2**63 - 1",
+    ),
     ("w.json", '{"classes": [1, "a"], "coef": [[1]]}', "classes: y has labels of mixed types"),
     (
         "w.json",

@@ -10,6 +10,7 @@ from stress.forging import Forged
 
 import hostile_cases
 import hostile_settings
+import hostile_sizes
 import scwlearn
 from forged import mutated, refusal, try_to_use
 from saved_examples import rows_of
@@ -18,7 +19,7 @@ from scwlearn.kernels import KernelLearner
 from stream_examples import EXAMPLES, TARGETS
 
 X, NUMBERS = rows_of(4)
-CASES = [*hostile_cases.CASES, *hostile_settings.CASES]
+CASES = [*hostile_cases.CASES, *hostile_settings.CASES, *hostile_sizes.CASES]
 
 
 def stream(**how):

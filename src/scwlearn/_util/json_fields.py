@@ -91,9 +91,20 @@ class Check(NamedTuple):
     function: Callable[[Any], Any]
 
 
+def check_label(label: Any) -> Any:
+    """Return a label or a feature name; raise a ValueError for an integer that does not fit into 64 bits.
+
+    Python hashes integers modulo 2**61 - 1. A file could hold any number of larger ones with the same hash, and a dict
+    of them takes time in the square of their number.
+    """
+    if type(label) is int and not -(2**63) <= label < 2**63:
+        raise ValueError(f"an integer must be from -2**63 to 2**63 - 1, got {shorten(label)}")
+    return label
+
+
 #: A count, and what a label or a setting may be.
 Count = Annotated[int, Range(0, MAX_COUNT)]
-Label = bool | int | float | str
+Label = Annotated[bool | int | float | str, Check(check_label)]
 Scalar = bool | int | float | str | None
 
 

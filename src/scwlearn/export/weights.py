@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary
-from scwlearn._util.json_fields import Check, Count, Scalar, read_json
+from scwlearn._util.json_fields import Check, Count, Scalar, check_label, read_json
 from scwlearn.data.features import Features
 from scwlearn.data.labels import as_labels
 from scwlearn.data.schema import Schema
@@ -164,7 +164,7 @@ class Weights:
 
 def _check_classes(classes: Any) -> list[Any]:
     try:
-        labels: list[Any] = as_labels(classes).tolist()
+        labels = [check_label(label) for label in as_labels(classes).tolist()]
     except (TypeError, ValueError) as error:
         raise ValueError(f"classes: {error}") from None
     if len(set(labels)) < len(labels) or len(labels) < 2:

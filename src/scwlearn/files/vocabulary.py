@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_VALUE, Vocabulary
-from scwlearn._util.json_fields import Count, shorten
+from scwlearn._util.json_fields import Count, check_label, shorten
 from scwlearn.files.codec import BYTE, FLOAT64, INT64, ArrayReader, Arrays, check_range
 from scwlearn.files.json_reader import InvalidModelFile, parse_json
 from scwlearn.model.scale import COUNT, MEAN, VARIANCE, RunningScale
@@ -78,6 +78,11 @@ def _decode_names(arrays: ArrayReader, key_type: type | None, count: int) -> dic
         raise InvalidModelFile(f"array 'names' must be a list of {count} names, got {shorten(names)}")
     # An integer key with a string value makes a string name.
     allowed: set[type] = {str} if key_type is str else {int, str} if key_type is int else set()
+    try:
+        for name in names:
+            check_label(name)
+    except ValueError as error:
+        raise InvalidModelFile(f"array 'names': {error}") from None
     features = {} if {*map(type, names)} - allowed else dict(zip(names, range(count), strict=True))
     if len(features) < count:
         expected = "empty" if key_type is None else f"distinct names of type {key_type.__name__}"

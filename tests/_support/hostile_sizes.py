@@ -1,0 +1,36 @@
+"""Numbers in a model file that nothing backs, or that cost more than they seem, and the messages that refuse them."""
+
+import json
+
+from hostile_cases import set_field
+
+# Python hashes integers modulo this number.
+_MODULUS = 2**61 - 1
+_ALIKE = [k * _MODULUS for k in range(1, 6)]
+_TOO_LARGE = f"an integer must be from -2**63 to 2**63 - 1, got {_ALIKE[-1]}"
+
+
+def _set_names(names):
+    def change(forged):
+        text = json.dumps(names).encode()
+        forged.model["learner"]["state"]["vocabulary"] = {"keys": "int", "names": len(names)}
+        forged.replace("names", text, [len(text)])
+
+    return change
+
+
+#: As in `hostile_cases`.
+CASES = [
+    # Integers with the same hash.
+    (
+        "several",
+        set_field("classifier", "classes", {"type": "|O", "labels": _ALIKE}),
+        f"model.classifier.classes.labels[4]: {_TOO_LARGE}",
+    ),
+    (
+        "several",
+        set_field("classifier", "class_weight", {"by label": [[label, 1.0] for label in _ALIKE]}),
+        f"model.classifier.class_weight.by label[4][0]: {_TOO_LARGE}",
+    ),
+    ("stream", _set_names(_ALIKE), f"array 'names': {_TOO_LARGE}"),
+]

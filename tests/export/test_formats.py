@@ -9,7 +9,8 @@ import pytest
 import scwlearn
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
-from scwlearn.export import import_weights
+from scwlearn.export import export_model, import_weights
+from scwlearn.runs.trained_model import TrainedModel
 from use_examples import arrays, csv_model, libsvm_model, saved, trained, written
 
 TABLE = ["--label", "kind", "--text", "words"]
@@ -160,6 +161,33 @@ def test_integers_in_csv_are_names_if_the_data_have_names(tmp_path):
     assert scwlearn.load(tmp_path / "b.model").predict_many([{"1": 1.0}, {"7": 1.0}]) == ["yes", "no"]
     converted(weights, "-m", tmp_path / "c.model", "--zero-based")
     assert scwlearn.load(tmp_path / "c.model").n_features_in_ == 8
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_written"),
+    [
+        ([0, 1], True),
+        ([0.5, 1e22, -3.0], True),
+        (["a", "1"], True),
+        (["nan", "1"], True),
+        (["0", "1"], False),
+        (["0.5", "1"], False),
+        (["01", "1"], False),
+        (["", "a"], False),
+        ([False, True], False),
+    ],
+)
+def test_csv_is_written_only_if_the_labels_keep_their_types(labels, is_written, tmp_path):
+    model = scwlearn.StreamClassifier("arow")
+    model.learn_many([{"x": float(i)} for i in range(len(labels))], labels)
+    path = tmp_path / "w.csv"
+    if not is_written:
+        with pytest.raises(ValueError, match="CSV has no types, so that the labels"):
+            export_model(TrainedModel(model._classifier), path)
+        return
+    export_model(TrainedModel(model._classifier), path)
+    again = import_weights(path).classifier.classes.values_in_order
+    assert [(type(label), label) for label in again] == [(type(label), label) for label in sorted(labels)]
 
 
 INVALID = [

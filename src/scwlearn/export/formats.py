@@ -177,11 +177,11 @@ def _encode_csv(weights: Weights, first: int) -> Iterator[bytes]:
 
 def _check_csv_labels(labels: list[Any]) -> None:
     """Raise a ValueError if labels are read as others, because cells have no types."""
-    texts = [*map(str, labels)]
-    if isinstance(labels[0], bool) or "" in texts or [*map(str, _parse_labels(texts))] != texts:
+    read = _parse_labels([*map(str, labels)])
+    if "" in labels or [(type(label), label) for label in read] != [(type(label), label) for label in labels]:
         raise ValueError(
-            f"CSV has no types, so that the labels {labels!r:.60} would be read as others: numbers must be written in "
-            "their shortest form, and no label may be empty or a bool; use json or safetensors"
+            f"CSV has no types, so that the labels {labels!r:.60} would be read as others: no label may be empty or a "
+            "bool, and strings must not all be numbers; use json or safetensors"
         )
 
 

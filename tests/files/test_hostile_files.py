@@ -102,6 +102,41 @@ def test_a_huge_number_of_classes_allocates_nothing(name, seeds, tmp_path):
     assert scwlearn.load(path).model.classes == 4
 
 
+def test_a_huge_number_of_features_of_a_model_that_learned_nothing_allocates_nothing(tmp_path):
+    path = tmp_path / "wide.model"
+    scwlearn.save(scwlearn.AROW().fit(X, NUMBERS > 1), path)
+    forged = Forged(path.read_bytes())
+    forged.model["learner"]["state"]["model"] = None
+    forged.model["attributes"]["n_features_in_"] = 2**53
+    for name in ("memory", "scalars"):
+        forged.remove(name)
+    path.write_bytes(forged.content())
+    model = scwlearn.load(path)
+    row = sparse.csr_array(([1.0], [5], [0, 1]), shape=(1, 2**53))
+    for use in (lambda: model.top_features(3), lambda: model.explain(row), lambda: model.coef_):
+        with pytest.raises(ValueError, match="this learner has not learned from any row yet"):
+            use()
+
+
+def test_a_huge_number_of_features_of_a_kernel_model_allocates_nothing(seeds, tmp_path):
+    path = tmp_path / "wide.model"
+    path.write_bytes(seeds("kernel sparse"))
+    rows = sparse.csr_array(X)
+    known = scwlearn.load(path).predict_proba(rows)
+    forged = Forged(seeds("kernel sparse"))
+    forged.model["learner"]["state"]["n_features"] = forged.model["attributes"]["n_features_in_"] = 2**53
+    path.write_bytes(forged.content())
+    wide = sparse.csr_array((rows.data, rows.indices.astype(np.int64), rows.indptr), shape=(len(X), 2**53))
+    np.testing.assert_array_equal(scwlearn.load(path).predict_proba(wide), known)
+
+
+def test_a_model_without_weights_is_loaded(tmp_path):
+    model = scwlearn.Learner("pa1", n_classes=3, intercept=False)
+    model.learn(np.zeros((3, 0)), [0, 1, 2])
+    scwlearn.save(model, tmp_path / "empty.model")
+    assert scwlearn.load(tmp_path / "empty.model").model.classes == 3
+
+
 def test_unchanged_files_are_loaded(seeds, tmp_path):
     for name in MODELS:
         path = tmp_path / "same.model"

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from kernel_examples import draw, every_axis, every_kind, new, rbf, rings, taught
 from scwlearn.kernels import Kernel, KernelLearner
+from scwlearn.kernels.functions import PARAMETERS
 
 pytestmark = pytest.mark.native
 
@@ -40,6 +42,18 @@ def test_a_precomputed_kernel_equals_the_named_one(axis, kind):
     assert np.array_equal(x[computed.support.examples], named.support.examples)
     with pytest.raises(ValueError, match=r"needs k\(x, x\)"):
         computed.margin_variances(rbf(x, x))
+
+
+@pytest.mark.parametrize("kernel", [*PARAMETERS])
+def test_columns_that_are_empty_change_no_kernel(kernel):
+    random = np.random.default_rng(3)
+    x, z = ((random.random((rows, 9)) < 0.4) * random.normal(size=(rows, 9)) for rows in (5, 7))
+    narrow = [*map(sparse.csr_array, (x, z))]
+    wide = [
+        sparse.csr_array((m.data, 10**15 * m.indices.astype(np.int64), m.indptr), shape=(m.shape[0], 9 * 10**15))
+        for m in narrow
+    ]
+    np.testing.assert_array_equal(Kernel(kernel)(*wide), Kernel(kernel)(*narrow))
 
 
 def test_a_kernel_function_cannot_write_to_the_rows():

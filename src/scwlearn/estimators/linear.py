@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -88,11 +89,14 @@ class ExplainedClassifier(OnlineClassifier):
                 "example"
             )
         with self._lock:
+            # Before the row is made dense, which takes memory only where there are weights for all of it.
+            self._classifier.learner._fitted()
             return explain_row(self._classifier.snapshot, self._named(), rows.dense()[0])
 
-    def _named(self) -> list[Any]:
+    def _named(self) -> Sequence[Any]:
         names = getattr(self, "feature_names_in_", None)
-        return list(range(self.n_features_in_)) if names is None else names.tolist()
+        # A range takes no memory: where nothing was learned, a model file may state any number of features.
+        return range(self.n_features_in_) if names is None else names.tolist()
 
     def _variances(self) -> Array | None:
         return None

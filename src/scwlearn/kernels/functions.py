@@ -114,6 +114,8 @@ class Kernel:
         from sklearn import config_context
         from sklearn.metrics.pairwise import pairwise_kernels
 
+        if sparse.issparse(x) and sparse.issparse(z):
+            x, z = _narrowed(x, z)
         # The rows are checked already, and the result will be.
         with config_context(assume_finite=True, skip_parameter_validation=True):
             return pairwise_kernels(x, z, metric=self.of, **self.parameters)
@@ -158,6 +160,24 @@ class Kernel:
                 "it must be finite"
             )
         return matrix + 1.0 if self.constant else matrix
+
+
+def _narrowed(x: Any, z: Any) -> tuple[Any, Any]:
+    """Return two CSR matrices without the columns that are empty in both, which change no kernel, if most are.
+
+    The product of two sparse matrices takes memory for every column, of which a small model file may state any number.
+    Some kernels of scikit-learn take 32-bit indices only, which those of fewer columns are.
+    """
+    if x.shape[1] <= x.nnz + z.nnz and x.indices.dtype == z.indices.dtype == np.int32:
+        return x, z
+    columns = np.unique(np.concatenate([x.indices, z.indices]))
+    kind = np.int32 if max(x.nnz, z.nnz) <= np.iinfo(np.int32).max else np.int64
+
+    def narrowed(rows: Any) -> Any:
+        indices = np.searchsorted(columns, rows.indices).astype(kind)
+        return sparse.csr_array((rows.data, indices, rows.indptr.astype(kind)), shape=(rows.shape[0], len(columns)))
+
+    return narrowed(x), narrowed(z)
 
 
 def check_symmetric(kernels: Array, mirrored: Array) -> None:

@@ -19,6 +19,14 @@ def _set_names(names):
     return change
 
 
+def _without_weights(classes):
+    def change(forged):
+        forged.model["learner"]["n_classes"] = classes
+        forged.model["learner"]["state"]["model"].update(size=0, lanes=classes, classes=classes)
+
+    return change
+
+
 #: As in `hostile_cases`.
 CASES = [
     # Integers with the same hash.
@@ -33,4 +41,10 @@ CASES = [
         f"model.classifier.class_weight.by label[4][0]: {_TOO_LARGE}",
     ),
     ("stream", _set_names(_ALIKE), f"array 'names': {_TOO_LARGE}"),
+    # Sizes that no array backs.
+    (
+        "multi learner",
+        _without_weights(2**20),
+        "model.learner.state.model.lanes must be at most 4096 in a model without weights, got 1048576",
+    ),
 ]

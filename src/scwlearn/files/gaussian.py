@@ -19,6 +19,8 @@ from scwlearn.model.gaussian import GROWTH, ROUNDS, SPREAD_SCALE, Gaussian
 
 # Class indices are kept in 31 bits.
 MAX_CLASSES = 2**31 - 1
+# In a model without weights, no array backs the classes, and each of them takes memory as soon as they are used.
+_MOST_WITHOUT_WEIGHTS = 4096
 
 #: The variance of the prior, with the bounds of the setting.
 InitialVariance = Annotated[float, Check(partial(check_setting, "initial_variance"))]
@@ -56,6 +58,8 @@ def decode_gaussian(
     form = covariance(stored.covariance, shared=config.shared_covariance and not binary)
     if lanes != 1 if binary else lanes % LANE_MULTIPLE:
         reject(f"{path}.lanes", lanes, "1" if binary else f"a multiple of {LANE_MULTIPLE}")
+    if size == 0 and lanes > _MOST_WITHOUT_WEIGHTS:
+        reject(f"{path}.lanes", lanes, f"at most {_MOST_WITHOUT_WEIGHTS} in a model without weights")
     if not binary <= classes <= lanes:
         reject(f"{path}.classes", classes, f"an integer from {int(binary)} to {lanes}")
     memory = decode_memory(arrays, "memory", form, size, lanes)

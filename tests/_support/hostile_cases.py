@@ -106,7 +106,7 @@ CASES = [
     (
         "learner",
         set_field(*STATE, "model", "covariance", "full"),
-        "array 'memory' must be float64 of shape (1, 9, 16), got float64 of (6, 1)",
+        "model.learner.state.model.covariance must be 'identity', as the settings say, got 'full'",
     ),
     (
         "learner",

@@ -2,7 +2,7 @@
 
 import json
 
-from hostile_cases import set_field
+from hostile_cases import STATE, set_field
 
 # Python hashes integers modulo this number.
 _MODULUS = 2**61 - 1
@@ -46,5 +46,21 @@ CASES = [
         "multi learner",
         _without_weights(2**20),
         "model.learner.state.model.lanes must be at most 4096 in a model without weights, got 1048576",
+    ),
+    # Another form of Sigma than the rule and the settings have.
+    (
+        "several",
+        set_field(*STATE, "model", "covariance", "identity"),
+        "model.learner.state.model.covariance must be 'full' or 'diagonal', as the settings say, got 'identity'",
+    ),
+    (
+        "two classes",
+        set_field(*STATE, "model", "covariance", "full"),
+        "model.learner.state.model.covariance must be 'diagonal', as the settings say, got 'full'",
+    ),
+    (
+        "committee",
+        set_field(*STATE, "models", 1, "covariance", "full"),
+        "model.learner.state.models[1].covariance must be 'identity', as the settings say, got 'full'",
     ),
 ]

@@ -12,6 +12,7 @@ from scwlearn._util.json_fields import Check, Count, OneOf, Range
 from scwlearn.files.codec import FLOAT64, LARGEST, SMALLEST, ArrayReader, Arrays, check_range
 from scwlearn.files.json_reader import InvalidModelFile, reject
 from scwlearn.learning.config import LearnerConfig, check_setting
+from scwlearn.learning.growing import allowed_covariances
 from scwlearn.model.average import LAG_SCALE, LATEST_MISTAKES, Average
 from scwlearn.model.covariance import Array, Covariance
 from scwlearn.model.covariances import COVARIANCE_NAMES, covariance
@@ -55,6 +56,8 @@ def decode_gaussian(
 ) -> Gaussian:
     """Return the Gaussian of a learner with this configuration."""
     _, prior, size, lanes, classes = stored
+    if stored.covariance not in (allowed := allowed_covariances(config)):
+        reject(f"{path}.covariance", stored.covariance, f"{' or '.join(map(repr, allowed))}, as the settings say")
     form = covariance(stored.covariance, shared=config.shared_covariance and not binary)
     if lanes != 1 if binary else lanes % LANE_MULTIPLE:
         reject(f"{path}.lanes", lanes, "1" if binary else f"a multiple of {LANE_MULTIPLE}")

@@ -12,6 +12,7 @@ from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows
 from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.batch import LabeledBatch, occurrences
+from scwlearn.learning.config import LearnerConfig
 from scwlearn.model.covariances import covariance
 from scwlearn.model.gaussian import Gaussian, lanes_for
 from scwlearn.model.interleaved import Interleaved
@@ -47,6 +48,13 @@ def auto_covariance(rule: Rule | OwnRule, width: int, sigmas: int = 1) -> str:
     if width <= AUTO_FULL_LIMIT and sigmas * width**2 <= AUTO_FULL_ENTRIES:
         return "full"
     return rule.diagonal if isinstance(rule, Rule) else "diagonal"
+
+
+def allowed_covariances(config: LearnerConfig) -> tuple[str, ...]:
+    """Return the forms of Sigma that a learner with this configuration may have."""
+    if config.covariance != "auto":
+        return (config.covariance,)
+    return tuple(dict.fromkeys(auto_covariance(config.rule, width) for width in (0, AUTO_FULL_LIMIT + 1)))
 
 
 class Growing(BaseLearner):

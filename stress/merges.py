@@ -1,8 +1,11 @@
-"""Merged models against their formulas in rational arithmetic.
+"""Merged models against their formulas in rational arithmetic, and against models merged in another order.
 
 The formulas of docs/merging.md are evaluated in fractions, from the numbers that the models hold. An error is measured
 in standard deviations of the merged model, and is allowed to be as large as the rounding of the terms that are added up
 there: precisions, pulls and means of the models and of the prior.
+
+The directions of ev with a full Sigma are no fractions. There, the order of the models must not matter, not even where
+their evidence is the same in many directions.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ _ROUNDING = 2.0**-53
 # From here on, no digit is certain.
 _WORST_CONDITION = 1e10
 _CLASSES = 3
+# Directions of eigenvalues that are nearly equal may magnify rounding by this.
+_MAGNIFIED = 1e9
 
 Objects = NDArray[np.object_]
 
@@ -128,11 +133,12 @@ def _case(random: Random) -> int:
     for model in models:
         fewest = size if start.model is not None else random.randint(1, size)
         _learn(random, model, fewest, random.randint(2, _CLASSES) if start.model is None else _CLASSES)
-    how = random.choice(["bcm", "kl"] + ["ev"] * (form in ("binary", "ovr") and settings["covariance"] != "full"))
+    how = random.choice(["bcm", "kl"] + ["ev"] * (form in ("binary", "ovr") or settings["covariance"] == "full"))
     weights = random.choice([[1.0] * len(models), [random.choice([0.5, 1.0, 3.0]) for _ in models]])
     told = f"{how} {weights} of {len(models)} models by {rule.name} {settings}, {size} features"
     before = start if start.model is not None else None
-    _check(models, how, weights, before, form, told)
+    check = _check_order if how == "ev" and settings["covariance"] == "full" else _check
+    check(models, how, weights, before, form, told)
     return 1
 
 
@@ -143,7 +149,14 @@ def _draw_parameters(random: Random, rule: Rule) -> dict[str, float]:
 def _learn(random: Random, learner: Learner, features: int, classes: int) -> None:
     numbers = np.random.default_rng(random.getrandbits(64))
     rows = random.choice([3, 20, 100])
-    x = draw_hard_rows(random, rows, features) if random.random() < 0.5 else numbers.normal(size=(rows, features))
+    x = numbers.normal(size=(rows, features))
+    kind = random.choice(["hard", "hard", "normal", "orthogonal"])
+    if kind == "hard":
+        x = draw_hard_rows(random, rows, features)
+    elif kind == "orthogonal":
+        # The same for all models, so that their evidence has common directions, with equal eigenvalues.
+        basis = np.linalg.qr(np.random.default_rng(features).normal(size=(features, features)))[0]
+        x = basis[np.arange(rows) % features]
     if learner.is_binary:
         learner.learn(x, numbers.choice([-1, 1], rows))
         return
@@ -174,6 +187,30 @@ def _check(models: list[Learner], how: str, weights: list[float], prior: Learner
         shards = [model[lane] for model in known]
         expected = merged_exactly(how, shards, weights, starts[lane])
         _compare(found, lane, shards, starts[lane], expected, weights, how, max(conditions), means, told)
+
+
+def _check_order(
+    models: list[Learner], how: str, weights: list[float], prior: Learner | None, form: str, told: str
+) -> None:
+    gaussians = [model.model for model in [*models, *([] if prior is None else [prior])] if model.model is not None]
+    worst = max(condition(g, lane) for g in gaussians for lane in range(g.classes))
+    if worst > _WORST_CONDITION:
+        return
+    one = merge(models, how, weights, prior=prior).model
+    other = merge(models[::-1], how, weights[::-1], prior=prior).model
+    assert one is not None
+    assert other is not None
+    allowed = _ROUNDING * _MAGNIFIED * one.size * (1 + sum(weights)) * math.sqrt(worst)
+    for lane in range(one.classes):
+        moved, spread = one.weights()[lane] - other.weights()[lane], np.linalg.inv(one.root(lane))
+        # In standard deviations of the merged model, relative to all that was merged.
+        known = [g.weights()[lane] for g in gaussians if lane < g.classes]
+        terms = sum(np.linalg.norm(spread[:, : len(mean)] @ mean) for mean in known)
+        assert np.linalg.norm(spread @ moved) <= allowed * terms, (
+            f"mean of {told}: {np.linalg.norm(spread @ moved) / terms:.1e}, allowed {allowed:.1e}"
+        )
+        lengths = np.linalg.svd(spread @ other.root(lane), compute_uv=False)
+        assert np.abs(lengths - 1).max() <= allowed, f"Sigma of {told}: {lengths}, allowed {allowed:.1e}"
 
 
 def _has_learned(model: Sequence[Exact], starts: Sequence[Exact]) -> bool:
@@ -256,7 +293,8 @@ def _length(vector: Objects, metric: Objects) -> float:
 
 
 TRIAL = Trial(
-    claim="Merged models are those of the formulas in rational arithmetic, up to the rounding of their terms",
+    claim="Merged models are those of the formulas in rational arithmetic, up to the rounding of their terms; in ev "
+    "with a full covariance, the order of the models does not matter",
     unit="merges",
     case=_case,
     quick=25,

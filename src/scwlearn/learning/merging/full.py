@@ -12,12 +12,19 @@ As L_k >= L_0, the eigenvalues of P lie between 1/(w_1 + .. + w_K) and 1 if the 
 prior, which is contained in every L_k, loses no digits. The Cholesky factor F of P gives a triangular root of Sigma,
 T^-1 F^-1, and hence U and D: Sigma is positive definite by construction. If rounding has made an eigenvalue of P too
 small, and for ev, the eigenvalues c and directions V of C'C = V c V' replace it: L = T'V p V'T.
+
+For ev, L_0 + the evidence E_k of all models is the identity in the coordinates of T, so V are the directions in which
+their sum is diagonal. Each model counts in a direction v by its share v'E_k v of the sum. If several eigenvalues are
+equal, any basis of their space would do, and rounding chooses one. There, E_k within the space, a matrix, takes the
+place of v'E_k v. It is what the shares would be in a basis in which all E_k are diagonal, if there is one, and depends
+on no basis if there is none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,6 +43,11 @@ from scwlearn.model.gaussian import SPREAD_SCALE, Gaussian
 _SIZE_FOR_THREADS = 2000
 # Columns that a QR decomposition takes at a time.
 _QR_BLOCK = 16
+# How far apart eigenvalues may be, relative to the largest, to count as equal: much more than rounding moves them, and
+# much less than data do.
+_CLOSE = 1e-8
+# At this many times that distance, less than rounding is left of the evidence between two directions.
+_APART = 9.0
 # Products of triangles are computed in strips, to skip most zeros: this many, of at least this width.
 _STRIPS = 4
 _LEAST_STRIP = 64
@@ -127,8 +139,41 @@ def _by_evidence(shards: Shards, order: NDArray[np.intp], upper: Array) -> tuple
     evidence = np.maximum(known - times * c, 0.0)
     p = c / shards.growth + (evidence * shares(evidence)).sum(axis=0)
     share = shares(np.maximum(evidence, LEAST_EVIDENCE * times))
-    move = _product(out, (share[:, :, np.newaxis] * moved).sum(axis=0))
-    return _divided(inverse, _triangle(np.sqrt(p)[:, np.newaxis] * V.T)), move
+    move = (share[:, :, np.newaxis] * moved).sum(axis=0)
+    for space in _spaces(c, evidence.sum(axis=0) > LEAST_EVIDENCE * times.sum()):
+        precision, move[space] = _within(space, shards, order, out, c, evidence, moved)
+        p[space], turned = _eigen(precision)
+        V[:, space] = _product(V[:, space], turned)
+    return _divided(inverse, _triangle(np.sqrt(p)[:, np.newaxis] * V.T)), _product(out, move)
+
+
+def _spaces(c: Array, has_evidence: NDArray[np.bool_]) -> list[slice]:
+    """Return the runs of eigenvalues, which rise, that are almost equal; where there is no evidence, none counts."""
+    apart = (np.diff(c) > _APART * _CLOSE * c[-1:]) | ~has_evidence[1:] | ~has_evidence[:-1]
+    ends = [0, *(np.flatnonzero(apart) + 1).tolist(), len(c)]
+    return [slice(start, end) for start, end in pairwise(ends) if end > start + 1]
+
+
+def _within(
+    space: slice, shards: Shards, order: NDArray[np.intp], out: Array, c: Array, evidence: Array, moved: Array
+) -> tuple[Array, Array]:
+    """Return the precision and the move of the means within a space of almost equal eigenvalues.
+
+    The evidence between two directions fades as their eigenvalues differ, so that nothing depends on where the space
+    ends. The bell-shaped fading keeps each model's evidence positive semidefinite.
+    """
+    own = c[space]
+    near = np.exp(-np.square((own[:, np.newaxis] - own) / (_CLOSE * c[-1])) / 2)
+    scale = np.sqrt(evidence[:, space].sum(axis=0))
+    precision, move = np.diag(own / shards.growth), np.zeros_like(moved[0, space])
+    for shard, along, pulled in zip(shards, evidence[:, space], moved[:, space], strict=True):
+        rows = _root_times(shard, order, out[:, space])
+        between = near * _product(rows, rows, transposed=True)
+        between[np.diag_indices(len(own))] = along
+        share = between / scale
+        precision += _product(share, share.T)
+        move += _product(share, pulled) / scale[:, np.newaxis]
+    return precision, move
 
 
 def _root(shard: Shard, order: NDArray[np.intp]) -> tuple[Array, bool]:

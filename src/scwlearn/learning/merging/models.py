@@ -44,8 +44,9 @@ def merge(
     * "ev" averages the mean of each feature, weighted by evidence:
       mu = mu_0 + sum w_k dL_k (mu_k - mu_0) / sum w_k dL_k, L = L_0 + sum (w_k dL_k)^2 / sum w_k dL_k.
       If no variance fell, the models whose mean moved count by their weights. With a full Sigma, the directions in
-      which the evidence of all together is uncorrelated replace the features. For joint classes with a diagonal Sigma,
-      the root of a model's evidence about all classes replaces w_k dL_k in mu, a quarter of it without own evidence.
+      which the evidence of all together is uncorrelated replace the features; where it is equal in several of them,
+      it counts as a matrix. For joint classes with a diagonal Sigma, the root of a model's evidence about all classes
+      replaces w_k dL_k in mu, a quarter of it without own evidence.
     * "kl" minimises sum w_k KL(N || N_k): L = mean of L_k, L mu = mean of L_k mu_k, weighted. Only the ratios of the
       weights matter. What only one model knows is diluted by the others.
     * "auto" is "bcm" for a full or diagonal Sigma, "ev" for none and for joint classes, except AROW and NHERD with a

@@ -115,7 +115,9 @@ CASES = [
     ),
     ("kernel", set_field(*STATE, "sizes", [3]), "model.learner.state.sizes must be at least the sizes"),
     ("kernel", set_number("factor_0", 0, 0.0), "diagonal of factor_0[0]: must be > 0, got 0.0"),
-    ("kernel", set_number("examples", 0, np.nan), "examples[0, 0]: value must be finite, got nan"),
+    ("kernel", set_number("examples", 0, np.nan), "examples[0, 0]: values must be finite and at most 1e+150 in"),
+    ("kernel", set_number("examples", 0, 1e151), "examples[0, 0]: values must be finite and at most 1e+150 in"),
+    ("kernel sparse", set_number("values", 0, -1e151), "values[0]: values must be finite and at most 1e+150 in"),
     (
         "kernel",
         set_field(*STATE, "n_features", None),

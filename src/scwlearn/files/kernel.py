@@ -8,8 +8,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from scwlearn._native import LARGEST_VALUE
 from scwlearn._util.json_fields import Count, OneOf, shorten
-from scwlearn.data.rows import CsrArrays
+from scwlearn.data.rows import ALLOWED_VALUE, CsrArrays
 from scwlearn.files.codec import (
     BYTE,
     FLOAT64,
@@ -151,11 +152,11 @@ def _decode_support(
         return columns.astype(np.intp, copy=False), count
     if form == "dense":
         rows = arrays.take("examples", FLOAT64, (count, n_features))
-        check_range("examples", rows, -LARGEST, LARGEST, "value must be finite")
+        check_range("examples", rows, -LARGEST_VALUE, LARGEST_VALUE, ALLOWED_VALUE)
         return rows, count
     values = arrays.take("values", FLOAT64, (None,))
     indices, offsets = arrays.take("indices", index, (len(values),)), arrays.take("offsets", index, (count + 1,))
-    check_range("values", values, -LARGEST, LARGEST, "value must be finite")
+    check_range("values", values, -LARGEST_VALUE, LARGEST_VALUE, ALLOWED_VALUE)
     check_range("indices", indices, 0, n_features - 1, f"index must be an integer from 0 to {n_features - 1}")
     if offsets[0] != 0 or offsets[-1] != len(values) or (offsets[1:] < offsets[:-1]).any():
         raise InvalidModelFile(f"array 'offsets' must rise from 0 to {len(values)}, the number of values")

@@ -140,6 +140,13 @@ def change_json(value: Any, random: Random) -> Change | None:
     elif chance < 0.35:
         container[key] = _RAW.format(random.choice(_TEXTS))
         return None
+    elif chance < 0.37 and type(before) is int:
+        # A count that is stated several times, such as the number of features, changes everywhere.
+        number = random.choice([value for value in VALUES if type(value) is int])
+        for other, where, _ in every:
+            if type(other[where]) is int and other[where] == before:
+                other[where] = number
+        return None
     elif chance < 0.4:
         container[key] = deepcopy(random.choice(every)[0])
         if len(every) > 1000:

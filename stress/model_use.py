@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import linecache
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
 from random import Random
@@ -11,12 +14,23 @@ from typing import Any
 import numpy as np
 from fuzz.model_seeds import EXAMPLES, SEVERAL, SIGNS, X
 from scipy import sparse
+from sklearn import utils
 
 import scwlearn
 from stress.model_files import quietly
 
 # Wider rows are sparse.
 _WIDEST = 64
+
+_LIBRARY = Path(scwlearn.__file__).parent
+# Its estimators let scikit-learn check whether they are fitted, and which labels are classes.
+_CHECKS = Path(utils.__file__).parent
+# Words of NumPy, SciPy and Python that no message of the library has.
+_FOREIGN = re.compile(
+    "broadcast|operands|mismatch|not aligned|array element|reshape|inhomogeneous|truth value|zero-size|dimension"
+    "|input array|out of bounds|math domain|not enough values|too many values|invalid literal|longer than|shorter than"
+    "|byte length|empty sequence|NaN to integer|not in list|not converge|infs or NaNs|Buffer|negative"
+)
 
 # What the command line does with a model.
 _COMMANDS = [
@@ -36,15 +50,37 @@ _COMMANDS = [
 ]
 
 
+@contextmanager
+def documented_errors() -> Iterator[None]:
+    """Suppress the ValueErrors that the library raises, but not those of Python and of other libraries inside it."""
+    try:
+        yield
+    except ValueError as error:
+        if not _is_own(error):
+            raise
+
+
+def _is_own(error: ValueError) -> bool:
+    """Return whether scwlearn raised an error: by a statement, or in native code, which has no traceback of its own."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    assert trace is not None
+    file = trace.tb_frame.f_code.co_filename
+    if not Path(file).is_relative_to(_LIBRARY):
+        return Path(file).is_relative_to(_CHECKS)
+    return linecache.getline(file, trace.tb_lineno).strip().startswith("raise ") or not _FOREIGN.search(str(error))
+
+
 def use(model: Any, path: Path, honest: Path, random: Random) -> None:
     """Use a model in some random ways, and save it; `honest` is the file that its own was forged from."""
     scwlearn.save(model, path)
     scwlearn.load(path)
     for action in random.choices(_ACTIONS, k=3):
-        with suppress(ValueError):
+        with documented_errors():
             action(model, path, honest)
     # What was done must not have left a model that cannot be used any more.
-    with suppress(ValueError):
+    with documented_errors():
         scwlearn.save(model, path)
         _predict(scwlearn.load(path), path, honest)
 

@@ -99,6 +99,9 @@ class Covariance(Protocol):
     def fill(self, memory: Array, lane: int, row: Array) -> None:
         """Copy the memory of a model with one lane into a lane."""
 
+    def adopt(self, row: Array, features: NDArray[np.intp], start: Array) -> Array:
+        """Return the memory of one class, of which some features are as in `start`, given the others."""
+
     def diagonal_in_place(self, memory: Array) -> Array:
         """Return a view of what grows with Sigma in a model with one lane: variances, D of U D U', or nothing."""
 

@@ -108,13 +108,7 @@ class Full:
         check_memory_for_blas()
         known = 1 if self.shared else classes
         for old, new in zip(self._sigmas(memory)[:known], self._sigmas(smaller, size), strict=False):
-            # Sigma of these features is R R' for the rows R of a root, and R = T Q for an upper triangle T: U D^(1/2).
-            triangle = np.asarray(np.linalg.qr(_root(old)[features[::-1]].T, mode="r")).T[::-1, ::-1]
-            diagonal = triangle.diagonal()
-            diagonal = np.where(diagonal**2 > SMALLEST_VARIANCE, diagonal, np.sqrt(SMALLEST_VARIANCE))
-            new[1, :size] = np.arange(size)
-            new[2, :size] = diagonal**2
-            new[3:, :size] = np.tril((triangle / diagonal).T, -1) + np.eye(size)
+            _set_sigma(new, np.arange(size), _triangle(old, features))
         self.means(smaller)[:] = self.means(memory)[:, features]
         return smaller
 
@@ -151,6 +145,20 @@ class Full:
     def fill(self, memory: Array, lane: int, row: Array) -> None:
         self._sigmas(memory)[0 if self.shared else lane][1:] = row[0, 1:]
         self.means(memory)[lane] = row[0, 0, : self.size(memory)]
+
+    def adopt(self, row: Array, features: NDArray[np.intp], start: Array) -> Array:
+        others = np.delete(np.arange(self.size(row)), features)
+        order, count = np.concatenate([features, others]), len(features)
+        check_memory_for_blas()
+        before, own = _triangle(start[0], order), _triangle(row[0], others)
+        # The rows of an upper triangle say how each feature depends on those after it.
+        slopes = before[:count, count:] @ np.linalg.inv(before[count:, count:])
+        adopted = row.copy()
+        joined = np.block([[before[:count, :count], slopes @ own], [np.zeros((len(others), count)), own]])
+        _set_sigma(adopted[0], order, joined)
+        moved = row[0, 0, others] - start[0, 0, others]
+        adopted[0, 0, features] = start[0, 0, features] + slopes @ moved
+        return adopted
 
     def diagonal_in_place(self, memory: Array) -> Array:
         return self._sigmas(memory)[0][2, : self.size(memory)]
@@ -230,6 +238,21 @@ def _root(sigma: Array) -> Array:
     size = len(sigma) - 3
     root: Array = (sigma[3:, :size].T * np.sqrt(sigma[2, :size]))[_places(sigma)]
     return root
+
+
+def _triangle(sigma: Array, features: NDArray[np.int64]) -> Array:
+    """Return an upper triangle T with T T' = Sigma of these features, in this order."""
+    # Sigma of these features is R R' for the rows R of a root, and R = T Q.
+    return np.asarray(np.linalg.qr(_root(sigma)[features[::-1]].T, mode="r")).T[::-1, ::-1]
+
+
+def _set_sigma(sigma: Array, order: NDArray[np.int64], triangle: Array) -> None:
+    """Set Sigma to T T' for an upper triangle T of the features in this order."""
+    size, diagonal = len(order), triangle.diagonal()
+    diagonal = np.where(diagonal**2 > SMALLEST_VARIANCE, diagonal, np.sqrt(SMALLEST_VARIANCE))
+    sigma[1, order] = np.arange(size)
+    sigma[2, :size] = diagonal**2
+    sigma[3:, :size] = np.tril((triangle / diagonal).T, -1) + np.eye(size)
 
 
 def _of_rows(x: Matrix, sigma: Array) -> Array:

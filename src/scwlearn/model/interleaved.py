@@ -122,6 +122,11 @@ class Interleaved:
         if self.keeps_variances:
             self._spread(memory)[:, 0 if self.shared else lane] = row[:, 1]
 
+    def adopt(self, row: Array, features: NDArray[np.intp], start: Array) -> Array:
+        row = row.copy()
+        row[features] = start[features]
+        return row
+
     def diagonal_in_place(self, memory: Array) -> Array:
         return self._spread(memory).reshape(-1) if not self.keeps_variances else memory[:, 1]
 

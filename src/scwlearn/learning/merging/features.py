@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import Vocabulary
+from scwlearn._native import LARGEST_VARIANCE, SMALLEST_VARIANCE, Vocabulary
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.merging.gaussians import check_same
-from scwlearn.model.gaussian import Gaussian
+from scwlearn.model.average import LAG_SCALE
+from scwlearn.model.covariance import Array
+from scwlearn.model.gaussian import GROWTH, MEAN_SCALE, SPREAD_SCALE, Gaussian
 from scwlearn.model.scale import RunningScale
 
 #: Where the named features of a model are in the merged one; None if all features stay where they are.
@@ -74,25 +76,86 @@ def _arranged(model: Gaussian, width: int, intercept: bool, places: Places) -> G
     return model if np.array_equal(order, np.arange(model.size)) else model.reordered(order)
 
 
+def no_longer_known(
+    learners: Sequence[Learner], places: Sequence[Places], width: int, *, again: bool
+) -> list[NDArray[np.intp]]:
+    """Return the features that each learner does not know, but the one that all others continued from (`again`).
+
+    With `max_features`, a learner may have dropped them. The one that the others continued from is the last.
+    """
+    known = np.zeros((len(learners), width), bool)
+    for mask, learner, named in zip(known, learners, places, strict=True):
+        if learner.model is not None:
+            mask[slice(learner.n_features) if named is None else named] = True
+    return [np.flatnonzero(again & known[-1] & ~mask) for mask in known]
+
+
+def without_evidence(model: Gaussian, features: NDArray[np.intp], start: Gaussian) -> Gaussian:
+    """Return the model without evidence about some features: given the others, they are as in `start`.
+
+    A feature that was dropped has the weight 0 and the variance of the prior, as if evidence against what `start` knows
+    of it had been found.
+    """
+    if not len(features):
+        return model
+    other, form, one = model.copy(), model.covariance, type(model.covariance)()
+    for number in range(model.classes):
+        own, before = model.scalars[0 if model.joint else number], start.scalars[0 if start.joint else number]
+        row = start.covariance.row(start.memory, number)
+        one.means(row)[:] *= before[MEAN_SCALE] / own[MEAN_SCALE]
+        spread = one.diagonal_in_place(row)
+        # Sigma has grown since in all directions that were not seen.
+        spread *= before[SPREAD_SCALE] / own[SPREAD_SCALE] * (own[GROWTH] / before[GROWTH])
+        np.clip(spread, SMALLEST_VARIANCE, LARGEST_VARIANCE, out=spread)
+        form.fill(other.memory, number, one.adopt(form.row(model.memory, number), features, row))
+    if other.average is not None:
+        middle = without_evidence(model.at_average(), features, start.at_average())
+        lags = (other.weights() - middle.weights()) / other.average.state[: model.classes, LAG_SCALE, np.newaxis]
+        other.average.lag[features, : model.classes] = lags[:, features].T
+    return other
+
+
 def rescale_alike(
-    learners: Sequence[Learner], models: list[Gaussian], places: Sequence[Places], *, again: bool
+    learners: Sequence[Learner],
+    models: list[Gaussian],
+    places: Sequence[Places],
+    unknown: Sequence[NDArray[np.intp]],
+    *,
+    again: bool,
 ) -> tuple[list[Gaussian], RunningScale | None]:
     """Return the models as if each had learned behind the scale of all, and that scale.
 
     A weight grows as its feature shrinks, and the intercept makes up for a centre that moves. A variance, which is
     relative to the prior, stays. If the last learner is what all others continued from (`again`), the others count as
-    one on average, because they have that in common.
+    one on average, because they have that in common; the features that each does not know are scaled as there.
     """
     if learners[0].running_scale is None:
         return models, None
     width = models[0].size - learners[0].config.intercept
     scales = [_arranged_scale(learner, width, named) for learner, named in zip(learners, places, strict=True)]
+    start, units = scales[-1], [_Units.of(scale) for scale in scales]
+    for scale, own, features in zip(scales, units, unknown, strict=True):
+        scale.arrays[0][1:][features] = start.arrays[0][1:][features]
+        for mine, there in zip(own, units[-1], strict=True):
+            mine[features] = there[features]
     parts = scales[:-1] if again else scales
-    scale = parts[0].merged(parts[1:])
+    together = parts[0].merged(parts[1:])
     if again:
-        scale.thin(len(parts))
-    intercept = learners[0].config.intercept
-    return [_rescaled(model, own, scale, intercept) for model, own in zip(models, scales, strict=True)], scale
+        together.thin(len(parts))
+    intercept, after = learners[0].config.intercept, _Units.of(together)
+    return [_rescaled(model, own, after, intercept) for model, own in zip(models, units, strict=True)], together
+
+
+class _Units(NamedTuple):
+    """What is subtracted from each feature, and what it is then divided by."""
+
+    centres: Array
+    scales: Array
+
+    @classmethod
+    def of(cls, scale: RunningScale) -> _Units:
+        # A feature that a model never met, or that was always the same, has no weight.
+        return cls(scale.centres, np.where(np.isfinite(scale.scales), scale.scales, 1.0))
 
 
 def _arranged_scale(learner: Learner, width: int, places: Places) -> RunningScale:
@@ -105,16 +168,14 @@ def _arranged_scale(learner: Learner, width: int, places: Places) -> RunningScal
     return own.arranged(np.arange(len(places)), width, places=places)
 
 
-def _rescaled(model: Gaussian, own: RunningScale, scale: RunningScale, intercept: bool) -> Gaussian:
+def _rescaled(model: Gaussian, before: _Units, after: _Units, intercept: bool) -> Gaussian:
     model = model.copy()
-    # A feature that a model never met, or that was always the same, has no weight.
-    before, after = (np.where(np.isfinite(one.scales), one.scales, 1.0) for one in (own, scale))
-    means = [model.covariance.means(model.memory)]
+    means, width = [model.covariance.means(model.memory)], len(before.scales)
     for rows in means if model.average is None else [*means, model.average.lag.T]:
-        weights = rows[:, : len(before)]
+        weights = rows[:, :width]
         if intercept:
-            rows[:, len(before)] += weights @ ((scale.centres - own.centres) / before)
-        weights *= after / before
+            rows[:, width] += weights @ ((after.centres - before.centres) / before.scales)
+        weights *= after.scales / before.scales
     return model
 
 

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from scwlearn._native import Lock, Vocabulary
 from scwlearn._util.memory import ensure_memory
 from scwlearn.learning.learner import Learner
-from scwlearn.learning.merging.features import Places, arrange_alike, rescale_alike, unite_names, widest
+from scwlearn.learning.merging.features import (
+    Places,
+    arrange_alike,
+    no_longer_known,
+    rescale_alike,
+    unite_names,
+    widest,
+    without_evidence,
+)
 from scwlearn.learning.merging.gaussians import check_same, merge_gaussians
 from scwlearn.learning.merging.models import Method, merged, titled
 from scwlearn.model.gaussian import Gaussian
@@ -34,10 +42,13 @@ def _(first: Learner, models: Sequence[Learner], prior: Learner | None, method: 
         places = [named.get(title) for title in by_title]
         learners = _of_one_form([*by_title.values()], together._classes, vocabulary)
         wide = _arranged(learners, together._classes, vocabulary, places)
-        gaussians, scale = rescale_alike(learners, wide, places, again=prior is not None)
+        again = prior is not None
+        unknown = no_longer_known(learners, places, wide[0].size - first.config.intercept, again=again)
+        wide = [without_evidence(own, features, wide[-1]) for own, features in zip(wide, unknown, strict=True)]
+        gaussians, scale = rescale_alike(learners, wide, places, unknown, again=again)
         before = None if prior is None else gaussians.pop()
         learned = sum(model.counts.seen > (0 if prior is None else prior.counts.seen) for model in models)
-        rule, weights = method.for_models(first.rule, gaussians[0], learned, again=prior is not None)
+        rule, weights = method.for_models(first.rule, gaussians[0], learned, again=again)
         _take(together, merge_gaussians(gaussians, rule, weights, before), vocabulary, scale)
     return together
 

@@ -33,9 +33,10 @@ def merge(
     """Merge models that were trained on different examples.
 
     The models must be of one kind, have the same settings, and have started from the same prior. They are not changed.
-    The result has the features of all models, matched by name or else by index; a feature that a model has not seen has
-    the weight and variance of the prior. Beyond `max_features`, the least certain features are dropped. Classes are
-    matched by label and merged one by one. Counts and rounds are added. The result can continue to learn.
+    The result has the features of all models, matched by name or else by index; a feature that a model has not seen, or
+    has dropped, has the weight and variance of the prior. Beyond `max_features`, the least certain features are
+    dropped. Classes are matched by label and merged one by one. Counts and rounds are added. The result can continue to
+    learn.
 
     With L = Sigma^-1, the gain of model k over the prior dL_k = L_k - L_0, and the weights w_k:
 

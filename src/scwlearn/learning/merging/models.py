@@ -41,7 +41,8 @@ def merge(
     With L = Sigma^-1, the gain of model k over the prior dL_k = L_k - L_0, and the weights w_k:
 
     * "bcm" adds the gains: L = L_0 + sum w_k dL_k, L mu = L_0 mu_0 + sum w_k (L_k mu_k - L_0 mu_0). A weight says how
-      many times the evidence of a model counts. Models may be merged in groups, in any grouping.
+      many times the evidence of a model counts. Models may be merged in groups, in any grouping; for joint classes, or
+      with a running scale, a full Sigma then differs slightly.
     * "ev" averages the mean of each feature, weighted by evidence:
       mu = mu_0 + sum w_k dL_k (mu_k - mu_0) / sum w_k dL_k, L = L_0 + sum (w_k dL_k)^2 / sum w_k dL_k.
       If no variance fell, the models whose mean moved count by their weights. With a full Sigma, the directions in

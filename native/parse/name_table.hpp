@@ -1,15 +1,15 @@
 // Names in a text, numbered in order of appearance: a hash table of views that owns only numbers.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "parse/secret.hpp"
 
 namespace scwlearn {
 
@@ -99,29 +99,9 @@ private:
         return word_at<std::uint8_t>(p);
     }
 
-    // Combines both halves of the product, which depend on all bits of both factors.
-    static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) noexcept {
-#ifdef __SIZEOF_INT128__
-        __extension__ using Wide = unsigned __int128;
-        const Wide product = Wide{a} * b;
-        return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-#else
-        const std::uint64_t low = (a & 0xffffffff) * (b & 0xffffffff), high = (a >> 32) * (b >> 32);
-        const std::uint64_t one = (a >> 32) * (b & 0xffffffff), other = (a & 0xffffffff) * (b >> 32);
-        const std::uint64_t middle = (low >> 32) + (one & 0xffffffff) + (other & 0xffffffff);
-        return (a * b) ^ (high + (one >> 32) + (other >> 32) + (middle >> 32));
-#endif
-    }
-
-    // Hash against names chosen to collide: its key is random in each process. Using it always would cost a tenth of
-    // the parsing time.
+    // Hash against names chosen to collide. Using it always would cost a tenth of the parsing time.
     static std::uint32_t keyed_hash(std::string_view text, std::uint32_t space) {
-        static const std::array<std::uint64_t, 3> key = [] {
-            std::random_device chance;
-            std::array<std::uint64_t, 3> drawn;
-            for (std::uint64_t& word : drawn) word = std::uint64_t{chance()} << 32 | chance();
-            return drawn;
-        }();
+        const auto& key = secret_key();
         std::uint64_t hash = mixed((std::uint64_t{space} << 32 | text.size()) ^ key[0], key[1]);
         for (std::size_t at = 0; at < text.size(); at += 8)
             hash = mixed(hash ^ key[1], load(text.data() + at, text.size() - at) ^ key[2]);

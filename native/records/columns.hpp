@@ -11,6 +11,7 @@
 
 #include "parse/murmur.hpp"
 #include "parse/name_table.hpp"
+#include "parse/secret.hpp"
 #include "records/arena.hpp"
 
 namespace scwlearn {
@@ -89,8 +90,10 @@ private:
         return {place.column - 1, true};
     }
 
-    Place& place_of(std::uint32_t hash) noexcept {
-        std::size_t at = hash & (places_.size() - 1);
+    // The hash is known to everybody, but not where it begins to probe. That changes no column.
+    Place& place_of(std::uint32_t hash) {
+        const auto& key = secret_key();
+        std::size_t at = static_cast<std::size_t>(mixed(hash ^ key[0], key[1])) & (places_.size() - 1);
         while (places_[at].column != 0 && places_[at].hash != hash) at = (at + 1) & (places_.size() - 1);
         return places_[at];
     }

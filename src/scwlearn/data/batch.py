@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary, appearances, place_rows
-from scwlearn.data.rows import Rows, same_type
+from scwlearn.data.csr import same_type
+from scwlearn.data.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class NamedRows:
     Examples
     --------
     >>> from scwlearn.data.batch import NamedRows
-    >>> from scwlearn.data.rows import Rows, same_type
+    >>> from scwlearn.data.rows import Rows
     >>> [*NamedRows(Rows([[1.0, 0.0], [0.5, 2.0]]), ["free", "offer"]).dicts()]
     [{'free': 1.0}, {'free': 0.5, 'offer': 2.0}]
     """
@@ -211,7 +212,7 @@ class Batch:
     --------
     >>> import numpy as np
     >>> from scwlearn.data.batch import Batch
-    >>> from scwlearn.data.rows import Rows, same_type
+    >>> from scwlearn.data.rows import Rows
     >>> batch = Batch(Rows([[1.0], [2.0], [3.0]]), np.array(["a", "b", "a"]), None, np.arange(1, 4), "memory")
     >>> batch.take(np.array([2, 0])).labels.tolist(), len(batch.slice(1, 3))
     (['a', 'a'], 2)

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from scwlearn._native import LARGEST_VALUE
 from scwlearn._util.json_fields import Count, OneOf, shorten
-from scwlearn.data.rows import ALLOWED_VALUE, CsrArrays
+from scwlearn.data.csr import CsrArrays
+from scwlearn.data.rows import ALLOWED_VALUE
 from scwlearn.files.codec import (
     BYTE,
     FLOAT64,

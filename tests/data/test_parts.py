@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scwlearn import Features
 from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import DataError, SkippedRecords
 from scwlearn.data.options import ReaderOptions
@@ -127,6 +128,67 @@ def test_csv_with_any_quoted_cells(tmp_path_factory, cells, cuts):
     schema, whole = schema_and_examples([path])
     parts = parts_of(PartedData([path], schema), [Fraction(0), *sorted(cuts), Fraction(1)])
     assert [example for part in parts for example in examples_of(read_part(part, schema))] == whole
+
+
+NEWLINES = st.sampled_from(["\n", "\r\n", "\r"])
+
+
+@given(
+    st.lists(st.tuples(st.text('a"\n,é\r', max_size=4), st.booleans()), min_size=4, max_size=20),
+    st.lists(st.fractions(0, 1), max_size=4),
+    st.text('a"\n,é \r', max_size=6),
+    NEWLINES,
+    st.sampled_from(["", "\ufeff"]),
+    st.booleans(),
+    st.integers(0, 2),
+)
+def test_errors_in_parts_of_csv_name_the_line_of_the_file(
+    tmp_path_factory, records, cuts, name, newline, mark, has_header, blank
+):
+    path = tmp_path_factory.mktemp("csv") / "some.csv"
+
+    def quoted(cell):
+        return '"' + cell.replace('"', '""') + '"'
+
+    lines = [f"{quoted(cell)},{i % 2},{'x' if is_bad else i}" for i, (cell, is_bad) in enumerate(records)]
+    lines = [f"{quoted(name)},label,n"] * has_header + [""] * blank + lines
+    path.write_bytes((mark + newline.join(lines) + newline).encode())
+    kinds = {name: "categorical", "n": "numeric"} if has_header else {"1": "categorical", "3": "numeric"}
+    declared = {"features": Features(kinds=kinds), "header": has_header, "label": "label" if has_header else "2"}
+    skipped = SkippedRecords(keep=100)
+    options = ReaderOptions(on_error="skip", skipped=skipped)
+    try:
+        schema, batches = read_batches([path], options=options, format="csv", delimiter=",", **declared)
+        whole = examples_of(batches)
+    except DataError:
+        return
+    errors = [error.line for error in skipped.first]
+    skipped.first.clear()
+    parts = parts_of(PartedData([path], schema), [Fraction(0), *sorted(cuts), Fraction(1)])
+    assert [example for part in parts for example in examples_of(read_part(part, schema, options))] == whole
+    assert [error.line for error in skipped.first] == errors
+
+
+@pytest.mark.parametrize("header", ['"a\nb",w,label\n', None])
+def test_a_mark_before_a_quoted_line_break_is_not_part_of_the_cell(tmp_path, header):
+    path = tmp_path / "some.csv"
+    cells = "".join(f'"x\n{i % 3}",1,{i % 2}\n' for i in range(300))
+    path.write_bytes(b"\xef\xbb\xbf" + ((header or "") + cells).encode())
+    schema, batches = read_batches([path], header=header is not None, label="label" if header else "3", format="csv")
+    whole = examples_of(batches)
+    for cuts in CUTS:
+        parts = parts_of(PartedData([path], schema), cuts)
+        assert [example for part in parts for example in examples_of(read_part(part, schema))] == whole
+
+
+def test_a_return_that_a_block_cuts_from_its_newline_ends_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("scwlearn.data.segments._BLOCK", 3)
+    path = tmp_path / "some.csv"
+    path.write_bytes(b"label,n\r\n" + b"1,2\r\n0,33\r\n" * 50 + b"1,x\r\n")
+    features = Features(kinds={"n": "numeric"})
+    schema, _ = read_batches([io.BytesIO(b"label,n\n1,2\n")], features=features, format="csv")
+    with pytest.raises(DataError, match=r"line 102\b"):
+        examples_of(read_part(PartedData([path], schema).part(Fraction(1, 2), Fraction(1)), schema))
 
 
 @pytest.mark.parametrize("name", ["libsvm", "csv"])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import bisect
-import io
 import os
 import stat
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from codecs import BOM_UTF8
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -18,36 +17,15 @@ from scwlearn._native import last_csv_end, split_csv
 from scwlearn.data.batch import Batch
 from scwlearn.data.formats import get_format
 from scwlearn.data.io.decompress import compression_of
-from scwlearn.data.io.errors import DataError, NoExamples, SkippedRecords
+from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.remote import RemoteFile
 from scwlearn.data.io.streams import HEAD_BYTES, STDIN, Source, encoding_of, expand_sources, source_name
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reading import read_batches
 from scwlearn.data.schema import Schema
+from scwlearn.data.segments import Segment, read_segment, state_of
 
 # Bytes that are searched for the end of a line or record at a time.
 _LINE_BLOCK, _RECORD_BLOCK = 2**16, 2**22
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Consecutive examples of one source."""
-
-    #: A path, a remote file, or a batch in memory.
-    source: str | RemoteFile | Batch
-    #: Bytes of text, rows of Parquet or record batches of Arrow from `begin` to `end`; all if `end` is None.
-    begin: int = 0
-    end: int | None = None
-    #: The number of bytes at the beginning of a CSV file that name its columns.
-    header: int = 0
-    #: The size of the file when it was cut, and when it was last changed, in nanoseconds; None if it is not a file.
-    state: tuple[int, int] | None = None
-    is_text: bool = True
-
-    def __str__(self) -> str:
-        """Return the name of the source, and which of its bytes or rows."""
-        name = self.source.source if isinstance(self.source, Batch) else source_name(self.source)
-        return name if self.end is None else f"{name}[{self.begin}:{self.end}]"
 
 
 @dataclass(frozen=True)
@@ -126,117 +104,7 @@ class PartedData:
 def read_part(part: Part, schema: Schema, options: ReaderOptions = ReaderOptions()) -> Generator[Batch, None, None]:
     """Yield the examples of a part in batches, as they are read in one stream; nothing if it has none."""
     for segment in part.segments:
-        is_excerpt = isinstance(segment.source, str) and segment.end is not None
-        with _lines_of_the_file(segment, options.skipped):
-            _check_unchanged(segment)
-            opened = Excerpt(segment) if is_excerpt else None
-            try:
-                _, batches = read_batches([segment.source if opened is None else opened], schema, options)
-                with closing(batches):
-                    yield from batches
-            except NoExamples:
-                pass
-            finally:
-                if opened is not None:
-                    opened.close()
-
-
-def _check_unchanged(segment: Segment) -> None:
-    """Raise a DataError if a file has changed since it was cut."""
-    if segment.state is None or not isinstance(segment.source, str):
-        return
-    size, _ = state = _state(segment.source)
-    if state != segment.state:
-        what = f"had {segment.state[0]} bytes" if size != segment.state[0] else "was older"
-        raise DataError(f"the file {what} when it was cut into parts", found=f"{size} bytes", source=segment.source)
-
-
-def _state(path: str) -> tuple[int, int]:
-    status = os.stat(path)
-    return status.st_size, status.st_mtime_ns
-
-
-class Excerpt(io.RawIOBase):
-    """A file of which only a segment is read: the header and some bytes of text, or some units of a table."""
-
-    def __init__(self, segment: Segment) -> None:
-        super().__init__()
-        assert isinstance(segment.source, str)
-        self.name = segment.source
-        self._file = open(self.name, "rb", buffering=0)  # noqa: SIM115
-        assert segment.end is not None
-        end = segment.end
-        #: The units of a table to read.
-        self.units = None if segment.is_text else range(segment.begin, end)
-        header = min(segment.header, segment.begin)
-        #: Ranges of bytes that are still to be read; None for the whole file.
-        self._left = [[0, header], [segment.begin, end]] if segment.is_text else None
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return whether it is a table."""
-        return self._left is None
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Move within the file of a table."""
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        """Return the position in the file of a table."""
-        return self._file.tell() if self._left is None else 0
-
-    def readinto(self, memory: Any) -> int:
-        """Read into memory and return the number of bytes: 0 at the end."""
-        view = memoryview(memory).cast("B")
-        if self._left is None:
-            return self._file.readinto(view) or 0
-        while self._left and self._left[0][0] >= self._left[0][1]:
-            del self._left[0]
-        if not self._left:
-            return 0
-        begin, end = self._left[0]
-        self._file.seek(begin)
-        count = self._file.readinto(view[: end - begin]) or 0
-        self._left[0][0] = begin + count if count else end
-        return count
-
-    def close(self) -> None:
-        """Close the file."""
-        if not self.closed:
-            self._file.close()
-        super().close()
-
-
-@contextmanager
-def _lines_of_the_file(segment: Segment, skipped: SkippedRecords) -> Iterator[None]:
-    """Count the lines of errors from the beginning of the file, not of the segment."""
-    known = len(skipped.first)
-    errors: list[DataError] = []
-    try:
-        yield
-    except DataError as error:
-        errors.append(error)
-        raise
-    finally:
-        placed = [each for each in [*errors, *skipped.first[known:]] if each.line]
-        if segment.begin and placed:
-            before = _lines_before(segment) if segment.is_text else segment.begin
-            for each in placed:
-                each.line += before
-
-
-def _lines_before(segment: Segment) -> int:
-    assert isinstance(segment.source, str)
-    with open(segment.source, "rb") as file:
-        header = file.read(segment.header).count(b"\n")
-        left, lines = segment.begin - segment.header, 0
-        while left > 0 and (block := file.read(min(left, _RECORD_BLOCK))):
-            lines, left = lines + block.count(b"\n"), left - len(block)
-    # The header is part of every segment; a segment that begins within it does not exist.
-    return lines if segment.header else header + lines
+        yield from read_segment(segment, schema, options)
 
 
 def _file(source: Any, schema: Schema, max_record_bytes: int) -> _File:
@@ -262,17 +130,20 @@ def _file(source: Any, schema: Schema, max_record_bytes: int) -> _File:
 
 
 def _header(source: str, head: bytes, schema: Schema) -> tuple[int, str]:
-    """Return the size of the line that names the columns, and the delimiter."""
+    """Return how many bytes precede the records, a mark and the line that names the columns, and the delimiter."""
     from scwlearn.data.tables.delimited import find_delimiter
 
-    delimiter = "\t" if schema.format == "tsv" else find_delimiter(head, schema.delimiter)
+    mark = len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0
+    delimiter = "\t" if schema.format == "tsv" else find_delimiter(head[mark:], schema.delimiter)
     if schema.header is False:
-        return 0, delimiter
+        return mark, delimiter
     with open(source, "rb") as file:
+        file.seek(mark)
         text = file.read(HEAD_BYTES)
         while not last_csv_end(np.frombuffer(text, dtype=np.uint8), delimiter) and (more := file.read(len(text))):
             text += more
-    return split_csv(np.frombuffer(text.removesuffix(b"\n") + b"\n", dtype=np.uint8), delimiter, 1)[2], delimiter
+    end = split_csv(np.frombuffer(text.removesuffix(b"\n") + b"\n", dtype=np.uint8), delimiter, 1)[2]
+    return mark + end, delimiter
 
 
 @dataclass
@@ -285,7 +156,7 @@ class _File:
     state: tuple[int, int] | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.state = _state(self.source) if isinstance(self.source, str) else None
+        self.state = state_of(self.source) if isinstance(self.source, str) else None
 
     @property
     def examples(self) -> int:
@@ -330,7 +201,7 @@ class _Table(_File):
         return int(at * self.units / self.size)
 
     def segment(self, begin: int, end: int) -> Segment:
-        return Segment(self.source, begin, end, state=self.state, is_text=False)
+        return Segment(self.source, begin, end, state=self.state, cut_at="units")
 
 
 class _Lines(_File):
@@ -356,25 +227,32 @@ class _Lines(_File):
 
 @dataclass
 class _Records(_File):
-    """Text with quotes, cut after the last record that ends within a size; it is read once from its beginning."""
+    """Text with quotes, cut after the last record that ends within a size; it is read once, from its first record."""
 
     header: int
     delimiter: str
     max_record_bytes: int
-    #: Ends of records, about one in every block.
-    _ends: list[int] = field(default_factory=lambda: [0])
+    #: Ends of records, about one in every block, after that of the header.
+    _ends: list[int] = field(init=False)
     _is_whole: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._ends = [self.header]
 
     def place(self, at: Fraction) -> int:
         target = int(at)
         if target == self.size:
             return target
+        if target <= self.header:
+            return 0
         while self._ends[-1] <= target and not self._is_whole:
             self._scan()
         known = self._ends[bisect.bisect_right(self._ends, target) - 1]
         with open(self.source, "rb") as file:
             file.seek(known)
-            return self._after_header(known + self._end(file.read(target - known)))
+            end = known + self._end(file.read(target - known))
+        return end if end > self.header else 0
 
     def _scan(self) -> None:
         """Find the end of the last record in the next block, or of the record that fills it."""
@@ -395,8 +273,5 @@ class _Records(_File):
     def _end(self, text: bytes) -> int:
         return last_csv_end(np.frombuffer(text, dtype=np.uint8), self.delimiter)
 
-    def _after_header(self, end: int) -> int:
-        return end if end > self.header else 0
-
     def segment(self, begin: int, end: int) -> Segment:
-        return Segment(self.source, begin, end, self.header, self.state)
+        return Segment(self.source, begin, end, self.header, self.state, "records")

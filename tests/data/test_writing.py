@@ -3,8 +3,10 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,6 +17,8 @@ from scipy import sparse
 from scwlearn import Features
 from scwlearn.data.batch import Batch
 from scwlearn.data.io.decompress import import_zstd
+from scwlearn.data.options import ReaderOptions
+from scwlearn.data.reading import read_batches
 from scwlearn.data.rows import Rows
 from scwlearn.data.writing import write_batches
 from table_text import batches, examples, features, label_list, made, schema_of
@@ -270,3 +274,42 @@ def test_blanks_around_strings_names_and_labels_are_kept(format):
         ({" n ": 1, "s=Rome ": 1}, " a", None),
         ({"n": 2, "s=\tOslo": 1}, "b", None),
     ]
+
+
+@pytest.mark.parametrize("cells", [1, 7, 2**23])
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "json", "parquet", "arrow"])
+def test_a_table_that_is_written_in_parts_is_the_same(monkeypatch, format, cells):
+    columns = {"n": "numeric", "c": "categorical", "t": "text"}
+    records = [{"n": i, "c": "ab"[i % 2], "t": ["u", "v"] * (i % 2)} for i in range(1, 9)]
+    lines = "".join(json.dumps({"label": f"l{i % 3}" if i else None, **r}) + "\n" for i, r in enumerate(records))
+    options = ReaderOptions(labels="optional")
+    given = [*read_batches([io.BytesIO(lines.encode())], options=options, label="label")[1]]
+    monkeypatch.setattr("scwlearn.data.tables.table_writer._MOST_CELLS", cells, raising=False)
+    file = io.BytesIO()
+    write_batches(given, file, format, columns=columns)
+    file.seek(0)
+    _, found = read_batches([file], options=options, label="label", features=Features(kinds=columns))
+    assert expected([*found]) == expected(given)
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "arrow"])
+def test_the_memory_to_write_a_table_does_not_grow_with_its_rows(monkeypatch, format):
+    monkeypatch.setattr("scwlearn.data.tables.table_writer._MOST_CELLS", 2**16, raising=False)
+    text = b"1 3000:1\n" + b"1 1:1\n-1 2:1\n" * 500
+    (batch,) = read_batches([io.BytesIO(text)])[1]
+    columns = {str(i): "numeric" for i in range(1, 3001)}
+
+    class Sink(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, data):
+            return len(data)
+
+    write_batches([batch.slice(0, 5)], Sink(), format, columns=columns)  # imports
+    tracemalloc.start()
+    write_batches([batch], Sink(), format, columns=columns)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # All of its cells would take 24 MB, and their texts as much.
+    assert peak < 12e6

@@ -26,7 +26,7 @@ from scwlearn.data.reader import Parsed, Reader, TooLong, rest_of
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema, check_roles, default_label, listed, spec_of
 from scwlearn.data.tables.resolve import find_column, is_complete
-from scwlearn.data.tables.table_writer import table_of
+from scwlearn.data.tables.table_writer import tables_of
 from scwlearn.data.writer import Writer, WriterOptions, check_names, error_at, label_values, with_names
 
 Text = NDArray[np.uint8]
@@ -366,10 +366,10 @@ class JsonWriter(Writer):
     def _objects(self, batch: Batch) -> list[dict[str, Any]]:
         zero_based = self.options.zero_based
         if self.options.columns is not None:
-            table = table_of(batch, self.options.columns, zero_based=zero_based)
             return [
                 {key: _shortest(column[row]) for key, column in table.items() if column[row] is not None}
-                for row in range(len(batch))
+                for part, table in tables_of(batch, self.options.columns, zero_based=zero_based)
+                for row in range(len(part))
             ]
         rows = with_names(batch, zero_based=zero_based)
         check_names(batch, rows, is_unicode, "a name must be valid Unicode")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,6 +19,8 @@ _Origin = tuple[str, str]
 
 # A reader takes about a million features of a record.
 _MOST_WORDS = 2**20
+# Cells that are in memory at a time. Sparse rows have more of them than values.
+_MOST_CELLS = 2**23
 
 
 class TableWriter(Writer):
@@ -35,9 +37,8 @@ class TableWriter(Writer):
     def write_batch(self, batch: Batch) -> None:
         """Write the examples of a batch."""
         label, weight = self.options.label, self.options.weight
-        table = table_of(batch, self.columns, zero_based=self.options.zero_based)
         if self._names is None:
-            self._names = [*table]
+            self._names = [*self.columns]
             self._names += [label] * (batch.labels is not None) + [weight] * (batch.weights is not None)
             if not self._names:
                 raise error_at(batch, 0, "examples without labels, weights and features; a table needs a column")
@@ -47,11 +48,12 @@ class TableWriter(Writer):
             if given is not None and name not in self._names:
                 problem = f"these examples have {what}, but the first ones had none; a table has one header"
                 raise error_at(batch, 0, problem)
-        if label in self._names:
-            table[label] = label_values(batch, with_bools=self.has_bools)
-        if weight in self._names:
-            table[weight] = [1.0] * len(batch) if batch.weights is None else batch.weights.tolist()
-        self.write_table(batch, table)
+        for part, table in tables_of(batch, self.columns, zero_based=self.options.zero_based):
+            if label in self._names:
+                table[label] = label_values(part, with_bools=self.has_bools)
+            if weight in self._names:
+                table[weight] = [1.0] * len(part) if part.weights is None else part.weights.tolist()
+            self.write_table(part, table)
 
     @staticmethod
     def _check_names(batch: Batch, names: list[str]) -> None:
@@ -67,11 +69,20 @@ class TableWriter(Writer):
 
     @abstractmethod
     def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
-        """Write the cells of a batch: numbers, strings, lists of strings, and None if missing."""
+        """Write the cells of some examples: numbers, strings, lists of strings, and None if missing."""
 
 
-def table_of(batch: Batch, columns: Mapping[str, str], *, zero_based: bool = False) -> dict[str, list[Any]]:
-    """Return the cells of a table with these columns: a number, a string, a list of strings, or None."""
+def tables_of(
+    batch: Batch, columns: Mapping[str, str], *, zero_based: bool = False
+) -> Iterator[tuple[Batch, dict[str, list[Any]]]]:
+    """Yield a batch in parts, each with its cells in these columns: a number, a string, a list of strings, or None."""
+    rows = max(1, _MOST_CELLS // max(1, len(columns)))
+    for start in range(0, len(batch), rows):
+        part = batch.slice(start, start + rows)
+        yield part, _table_of(part, columns, zero_based)
+
+
+def _table_of(batch: Batch, columns: Mapping[str, str], zero_based: bool) -> dict[str, list[Any]]:
     x = with_names(batch, zero_based=zero_based)
     table: dict[str, list[Any]] = {column: [None] * len(batch) for column in columns}
     numeric = [table[name] if columns.get(name) == "numeric" else None for name in x.names]

@@ -379,3 +379,9 @@ def test_real_files_are_read_as_scikit_learn_reads_them(name, data_file):
         x, y = load_libsvm(file)
         file.seek(0)
         assert same((x, y), load_svmlight_file(file, n_features=x.shape[1], zero_based=False))
+
+
+@pytest.mark.parametrize("labels", ["optional", "ignored"])
+def test_a_matrix_is_loaded_with_a_label_for_each_row(labels):
+    with pytest.raises(ValueError, match=f"labels must be 'required' to load them; .* got '{labels}'"):
+        load_libsvm(io.BytesIO(b"1 1:1\n1:1\n"), ReaderOptions(labels=labels))

@@ -123,6 +123,8 @@ def load_libsvm(
     ------
     DataError
         If a line cannot be read, or there are no examples.
+    ValueError
+        If the options do not require labels.
 
     Examples
     --------
@@ -133,6 +135,9 @@ def load_libsvm(
     (array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]]), array([ 1., -1.]))
     """
+    if options.labels != "required":
+        allowed = "labels must be 'required' to load them; read_libsvm reads examples that may have none"
+        raise ValueError(f"{allowed}; got {options.labels!r}")
     batches = [*read_libsvm(source, options, zero_based=zero_based, n_features=n_features, dtype=dtype)]
     whole = Rows.concatenate([batch.x for batch in batches if isinstance(batch.x, Rows)])
     (block,) = whole.blocks(len(whole))

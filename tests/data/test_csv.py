@@ -1,6 +1,7 @@
 """CSV and TSV: a row has the same features as the row as a dict, and knows its line."""
 
 import gzip
+import io
 import os
 import threading
 
@@ -237,3 +238,14 @@ def test_bools_among_strings_are_those_of_json_if_a_model_of_records_reads_them(
     read = examples(b"x,y\nTrue,1\nmaybe,1\nfalse,1\n", schema=schema, options={"detects": False})
     same = [{"x": True}, {"x": "maybe"}, {"x": False}]
     assert [found for found, _, _ in read] == [Features().read(record) for record in same]
+
+
+@pytest.mark.parametrize("mark", [".", ","])
+@pytest.mark.parametrize("other", [".", ","])
+def test_labels_are_numbers_with_the_decimal_mark_of_the_table(mark, other):
+    text = f"a;label\n1;1{other}5\n2;2{other}5\n".encode()
+    schema, (batch,) = read_batches([io.BytesIO(text)], features=Features(decimal=mark))
+    if mark == other:
+        assert (schema.label_kind, batch.labels.tolist()) == ("numeric", [1.5, 2.5])
+    else:
+        assert (schema.label_kind, batch.labels.tolist()) == ("categorical", [f"1{other}5", f"2{other}5"])

@@ -95,7 +95,7 @@ def detect(
     label_kind = None
     if label is not None:
         known = [value for value in values.get(label, ()) if not is_missing(value, features)]
-        label_kind = features.kinds.get(label) or _kind_of_labels(known, untyped=untyped)
+        label_kind = features.kinds.get(label) or _Column(label, known, features, untyped).label_kind()
         if label_kind not in ("numeric", "categorical"):
             raise DataError(f"the label {label!r} must be numeric or categorical, not {label_kind}")
     roles = {name: "ignore" for name in (label, weight) if name is not None}
@@ -141,13 +141,6 @@ def is_number_text(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def _kind_of_labels(values: Sequence[Any], *, untyped: bool) -> str:
-    texts = [value for value in values if isinstance(value, str)]
-    if not texts or (untyped and all(is_number_text(text.strip()) for text in texts)):
-        return "numeric"
-    return "categorical"
-
-
 @dataclass(frozen=True)
 class _Column:
     """The values of a column that are not missing."""
@@ -183,6 +176,12 @@ class _Column:
     def is_numeric(self, texts: list[str]) -> bool:
         """Return whether texts are numbers or bools, or markers of missing values."""
         return all(self._match_number(text) or text.lower() in _NOT_A_NUMBER | _BOOLS for text in texts)
+    def label_kind(self) -> str:
+        """Return the kind of the labels: numbers if all of them are, as the features are written."""
+        texts = [value.strip() for value in self.values if isinstance(value, str)]
+        are_numbers = not texts or (self.untyped and all(map(self._match_number, texts)))
+        return "numeric" if are_numbers else "categorical"
+
 
     @property
     def _match_number(self) -> Callable[[str], re.Match[str] | None]:

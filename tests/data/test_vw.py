@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scwlearn._native import parse_vw
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.features import Features
-from scwlearn.data.io.errors import SkippedRecords
+from scwlearn.data.io.errors import DataError, SkippedRecords
 from scwlearn.data.options import ReaderOptions
+from scwlearn.data.reading import read_batches
 from scwlearn.data.schema import Schema
 from table_text import Reading
 from vw_text import examples, native, read, read_plainly
@@ -328,3 +329,12 @@ def test_interactions_do_not_make_batches_too_large():
         rows += len(batch)
         del batch
     assert rows == 3500
+
+
+@pytest.mark.parametrize("chunk_bytes", [16, 2**20])
+def test_lines_without_a_label_behind_an_error_are_not_counted(chunk_bytes):
+    options = ReaderOptions(chunk_bytes=chunk_bytes)
+    text = b"1 |a b\n |a b\n1 |a b:x\n" + b" |a b\n" * 100
+    with pytest.raises(DataError, match="line 3"):
+        list(read_batches([io.BytesIO(text)], options=options, format="vw")[1])
+    assert options.skipped.unlabelled == 1

@@ -53,6 +53,8 @@ class Parsed(NamedTuple):
     broken: DataError | None = None
     #: Places of all records of a table that are left out.
     bad: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    #: Number of examples that are left out because they have no label.
+    unlabelled: int = 0
     #: Parses what is left of a chunk whose examples fill more than one batch; called when these have been consumed.
     rest: Callable[[], Parsed] | None = None
 
@@ -107,10 +109,11 @@ class Reader(ABC):
         skipped.begin()
         try:
             with closing(self._parsed()) as results:
-                for batches, count, errors, more, broken, bad_places, _ in results:
+                for batches, count, errors, more, broken, bad_places, unlabelled, _ in results:
                     if self.is_resolved and not is_announced:
                         is_announced = True
                         yield self.schema
+                    skipped.unlabelled += unlabelled
                     if skips:
                         for error in errors:
                             skipped.add(error.at(name, lines))

@@ -69,10 +69,9 @@ class _Reader(LineReader):
             text, self._spec, has_words, *self.flags, used
         )
         x = NamedRows.of_arrays(*rows, self.options.slots)
-        self.options.skipped.unlabelled += unlabelled
         whole = Batch(x, word_numbers, weights, places, self.stream.name, tags=tags)
         batches = with_words(whole, words) if words else [whole.with_labels(numbers, ~np.isnan(numbers))]
-        parsed, rest = self.parsed(batches, lines, bad), rest_of(text, used)
+        parsed, rest = self.parsed(batches, lines, bad)._replace(unlabelled=unlabelled), rest_of(text, used)
         return parsed if rest is None else parsed._replace(rest=partial(self._parse_text, rest))
 
     def problem(self, kind: str) -> dict[str, str]:

@@ -24,6 +24,9 @@ inline constexpr std::size_t kPartValues = std::size_t{1} << 21, kPartNames = st
 // Upper bound on the bytes of the new names of a record, apart from those that its text contains.
 inline constexpr std::size_t kMostNameBytes = std::size_t{1} << 26;
 
+// Words and n-grams of a record for each byte of its texts, beyond `kMostFeatures`.
+inline constexpr std::size_t kGramsPerByte = 16;
+
 // Characters of a key or value that messages show.
 inline constexpr std::size_t kShown = 100;
 

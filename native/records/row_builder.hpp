@@ -72,6 +72,7 @@ public:
         is_open_ = true;
         features_.clear();
         bytes_before_ = columns_.bytes();
+        grams_left_ = kMostFeatures;
         fault_ = {};
         drop_open_row();
     }
@@ -245,13 +246,15 @@ public:
     }
 
     // Adds the n-grams of two words and more, each behind the prefix.
-    bool add_named_grams(Key& key, std::uint32_t prefix, const std::vector<std::string_view>& words) {
-        return words_.each_longer_gram(words, [&](std::string_view gram) { return add(key, columns_.number(prefix, gram), 1.0, false); });
+    bool add_named_grams(const Key& key, std::uint32_t prefix, const std::vector<std::string_view>& words) {
+        allow_grams(words);
+        return words_.each_longer_gram(words, [&](std::string_view gram) { return add_gram(key, prefix, gram); });
     }
 
     // Adds words of a sequence and their n-grams.
-    bool add_grams(Key& key, const std::vector<std::string_view>& words) {
-        return words_.each_gram(words, [&](std::string_view gram) { return add(key, columns_.number(key.words, gram), 1.0, false); });
+    bool add_grams(const Key& key, const std::vector<std::string_view>& words) {
+        allow_grams(words);
+        return words_.each_gram(words, [&](std::string_view gram) { return add_gram(key, key.words, gram); });
     }
 
 private:
@@ -295,7 +298,20 @@ private:
         if (!make_prefix(key, key.words, '=') || !add_grams(key, words)) return false;
         if (spec_.text.char_most == 0) return true;
         if (!make_prefix(key, key.grams, '~')) return false;
-        return words_.each_char_gram(words, [&](std::string_view gram) { return add(key, columns_.number(key.grams, gram), 1.0, false); });
+        allow_grams(words);
+        return words_.each_char_gram(words, [&](std::string_view gram) { return add_gram(key, key.grams, gram); });
+    }
+
+    // Allows as many more n-grams in the row as the words are long, times a constant. Skips make thousands of n-grams of a word,
+    // which are few different features if the words repeat.
+    void allow_grams(const std::vector<std::string_view>& words) noexcept {
+        for (const std::string_view word : words) grams_left_ += kGramsPerByte * (word.size() + 1);
+    }
+
+    bool add_gram(const Key& key, std::uint32_t prefix, std::string_view gram) {
+        if (grams_left_ == 0) return fail("many", key, {});
+        --grams_left_;
+        return add(key, columns_.number(prefix, gram), 1.0, false);
     }
 
     bool add_word(Key& key, std::string_view word) {
@@ -335,6 +351,7 @@ private:
     BuiltRows rows_;
     std::size_t names_of_first_ = 0;  // known after the first row
     std::size_t bytes_before_ = 0;    // of the names known before the current row
+    std::size_t grams_left_ = 0;      // words and n-grams that the current row may still have, equal ones included
     bool is_open_ = false;     // whether the current row has not ended
     bool has_unused_ = false;
     RecordFault fault_;

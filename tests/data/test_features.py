@@ -283,13 +283,36 @@ def test_a_number_that_is_a_missing_mark_is_missing_however_it_is_written():
     assert features.read({"x": 999}) == {"x": 999}
 
 
-def test_n_grams_that_explode_are_refused():
-    text = " ".join(f"w{i}" for i in range(3000))
+@pytest.mark.parametrize("repeat", [1, 100, 3000])
+def test_n_grams_that_explode_are_refused_even_if_they_are_few_different_ones(repeat):
+    text = " ".join(f"w{i // repeat}" for i in range(3000))
     message = (
         "column 's': a record may have about a million features at most (use a smaller ngram=..., or fewer skips=...)"
     )
     with pytest.raises(DataError, match=exactly(message)):
         Features(kinds={"s": "text"}, ngram=8, skips=8).read({"s": text})
+
+
+@pytest.mark.parametrize("many", [1, 60])
+def test_n_grams_that_explode_are_refused_in_a_list_and_in_many_short_texts(many):
+    features = Features(kinds={"s": "text"}, others="text", ngram=8, skips=8)
+    for value in ("a " * (3000 // many), ["a"] * (3000 // many)):
+        with pytest.raises(DataError, match="about a million features at most"):
+            features.read({f"s{i}": value for i in range(many)})
+
+
+def test_a_long_text_may_have_more_n_grams_than_features():
+    count = 2**20
+    found = Features(kinds={"s": "text"}, ngram=2).read({"s": "a b c " * count})
+    assert found == {
+        **dict.fromkeys(["s=a", "s=b", "s=c", "s=a b", "s=b c"], count),
+        "s=c a": count - 1,
+    }
+    assert Features(kinds={"s": "text"}, char_ngrams=(2, 3), ngram=0).read({"s": "a " * count}) == {
+        "s~ a": count,
+        "s~a ": count,
+        "s~ a ": count,
+    }
 
 
 def test_missing_marks_that_are_numbers_are_compared_as_numbers():

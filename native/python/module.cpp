@@ -1,5 +1,6 @@
 // The module: instruction sets, rules, and the bindings of the other files.
 #include <atomic>
+#include <typeinfo>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -134,7 +135,11 @@ NB_MODULE(_native, module) {
     // Without a C++ exception, this is the end of the thread.
     nb::register_exception_translator([](const std::exception_ptr& error, void*) {
         if (error == nullptr) wait_for_the_end();
-        std::rethrow_exception(error);
+        try {
+            std::rethrow_exception(error);
+        } catch (const std::bad_cast&) {
+            PyErr_SetString(PyExc_TypeError, "an object does not have the type that is needed here");
+        }
     });
     used_set = &supported_sets().front();
     module.doc() = "The native loops, parsers and calibration of scwlearn.";

@@ -16,18 +16,26 @@ from scwlearn._util.checks import is_masked
 FIRST_INEXACT = 2.0**53
 
 _KINDS = {"b": "bool", "i": "number", "u": "number", "f": "number", "U": "str"}
+# Python and NumPy call them numbers.
+_NO_LABELS = (complex, np.complexfloating, np.timedelta64)
 # Up to this many classes, comparing with each is faster than sorting.
 _FEW_CLASSES = 8
 # Integers in a range up to this are counted instead of sorted.
 _SMALL_RANGE = 2**16
 
 
-def _kind_of(value: object) -> str:
-    if isinstance(value, str):
+def _kind_of(kind: type) -> str:
+    if issubclass(kind, str):
         return "str"
-    if isinstance(value, bool | np.bool_):
+    if issubclass(kind, bool | np.bool_):
         return "bool"
-    return "number" if isinstance(value, Number) else type(value).__name__
+    return "number" if issubclass(kind, Number) and not issubclass(kind, _NO_LABELS) else kind.__name__
+
+
+def _fixed_type(labels: Any) -> np.dtype[Any] | None:
+    """Return the type of an array whose items are no Python objects of any length."""
+    dtype = getattr(labels, "dtype", None)
+    return dtype if isinstance(dtype, np.dtype) and dtype.kind not in "OT" else None
 
 
 def label_kind(labels: Any, *, name: str = "y") -> str:
@@ -35,42 +43,61 @@ def label_kind(labels: Any, *, name: str = "y") -> str:
 
     Raise a TypeError if they are of several kinds, and a ValueError if one ends with NUL.
     """
-    dtype = getattr(labels, "dtype", None)
-    if isinstance(dtype, np.dtype) and dtype.kind in _KINDS:
-        return _KINDS[dtype.kind]
+    if (dtype := _fixed_type(labels)) is not None:
+        return _KINDS.get(dtype.kind, dtype.type.__name__)
     # Lists are inspected before NumPy turns [1, "a"] into two strings, and "a\0" into "a".
-    seen: dict[str, object] = {}
-    for value in np.asarray(labels, dtype=object).ravel():
-        kind = _kind_of(value)
-        seen.setdefault(kind, value)
-        if kind == "str" and value[-1:] == "\0":
-            raise ValueError(
-                f"{name} has the label {value!r}, but a label must not end with NUL: NumPy would remove it"
-            )
-    if len(seen) > 1:
+    values = np.asarray(labels, dtype=object).ravel().tolist()
+    types = set(map(type, values))
+    kinds = {_kind_of(each) for each in types}
+    if len(kinds) > 1:
+        seen: dict[str, object] = {}
+        for value in values:
+            seen.setdefault(_kind_of(type(value)), value)
         mixed = ", ".join(f"{value!r} ({kind})" for kind, value in seen.items())
         raise TypeError(f"{name} has labels of mixed types: {mixed}; use labels of one type")
-    return next(iter(seen), "number")
+    if kinds == {"str"} and "\0" in "".join(values):
+        for value in exact_labels(values):
+            if value.endswith("\0"):
+                raise ValueError(
+                    f"{name} has the label {value!r}, but a label must not end with NUL: NumPy would remove it"
+                )
+    return next(iter(kinds), "number")
+
+
+def exact_labels(labels: Any) -> Any:
+    """Return labels whose strings are of type str.
+
+    Of a string of another class, an Enum for example, NumPy takes what `str()` says, cut to the length of the string.
+    """
+    if _fixed_type(labels) is not None:
+        return labels
+    values = np.asarray(labels, dtype=object)
+    if all(each is str or not issubclass(each, str) for each in set(map(type, values.ravel().tolist()))):
+        return labels
+    items = (str.__str__(value) if isinstance(value, str) else value for value in values.ravel().tolist())
+    exact = np.fromiter(items, dtype=object, count=values.size).reshape(values.shape)
+    return exact if hasattr(labels, "dtype") else exact.tolist()
 
 
 def as_labels(y: Any) -> NDArray[Any]:
     """Return the labels of examples that come without a matrix: strings, numbers or bools, all of one kind."""
     if isinstance(y, str | bytes | Mapping):
         raise TypeError(f"y must be a list with one label per example, got {type(y).__name__}")
-    given = y if hasattr(y, "dtype") else list(y)
-    if is_masked(given):
+    if is_masked(y):
         raise ValueError("y is a masked array with masked values; every example needs a label")
+    given = y
+    if _fixed_type(y) is None:
+        # A table's column of strings takes longer to go through.
+        given = exact_labels(np.asarray(y, dtype=object).tolist() if hasattr(y, "dtype") else list(y))
     if isinstance(given, list) and {type(label) for label in given} == {bool, int}:
         # As in calls for single examples, where True is 1.
         given = [int(label) for label in given]
     kind = label_kind(given)
     labels = np.asarray(given)
-    if kind not in _KINDS.values() or labels.dtype.kind == "c":
-        raise TypeError(f"labels must be strings, numbers or bools, got {'complex' if kind == 'number' else kind}")
+    if kind not in _KINDS.values():
+        raise TypeError(f"labels must be strings, numbers or bools, got {kind}")
     if labels.ndim != 1:
         raise ValueError(f"y must have one label per example, got shape {labels.shape}")
-    if labels.dtype.kind != "U" and kind == "str":
-        labels = labels.astype(str)
     if isinstance(given, list) and labels.dtype.kind == "f" and labels.tolist() != given:
         # Large integers would be rounded.
         labels = np.array(given, dtype=object)
@@ -191,8 +218,9 @@ class Numbered(NamedTuple):
 
 def given_classes(classes: ArrayLike) -> NDArray[Any]:
     """Return classes that are declared in advance, unique and sorted; raise a ValueError if there are none."""
-    label_kind(classes, name="classes")
-    given: NDArray[Any] = np.unique(np.asarray(classes))
+    exact = exact_labels(classes)
+    label_kind(exact, name="classes")
+    given: NDArray[Any] = np.unique(np.asarray(exact))
     if not len(given):
         raise ValueError("classes is empty; leave it out, or name the classes to come")
     return given
@@ -224,6 +252,8 @@ def check_signs(y: ArrayLike, count: int) -> NDArray[np.int8]:
     """Return the labels of `count` rows, each -1 or +1."""
     # Checked as a copy, which cannot change afterwards.
     labels = _label_vector(y, count).copy()
+    if labels.dtype.kind in "cmM":
+        raise TypeError(f"labels must be -1 or +1, got {labels.dtype}")
     wrong = np.flatnonzero((labels != 1) & (labels != -1))
     if len(wrong):
         raise ValueError(f"labels must be -1 or +1, got y[{wrong[0]}] = {labels[wrong[:1]].tolist()[0]!r}")

@@ -21,7 +21,7 @@ from scwlearn._util.checks import check_bool, check_int
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.locks import Frozen, changing, reading
 from scwlearn._util.threads import job_threads
-from scwlearn.data.labels import count_labels, given_classes, label_kind
+from scwlearn.data.labels import count_labels, exact_labels, given_classes, label_kind
 from scwlearn.data.rows import ALLOWED_VALUE, Rows, check_unmasked
 from scwlearn.data.weights import check_weights
 from scwlearn.learning.classifier import Classifier
@@ -332,6 +332,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     def _examples(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Rows, NDArray[Any]]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        y = exact_labels(y)
         label_kind(y)
         labels = column_or_1d(y, warn=True)
         if labels.dtype.kind not in "biuU":

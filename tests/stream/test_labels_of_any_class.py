@@ -1,0 +1,73 @@
+"""Labels of any class mean the same in all calls, or are refused by all."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scalars import SCALARS, STRINGS, objects
+from scwlearn import AROW, StreamClassifier
+from scwlearn.learning.tuning import tune
+from stream_examples import X, full_state, one_by_one
+
+pytestmark = pytest.mark.native
+
+
+@pytest.mark.parametrize("of", STRINGS.values(), ids=STRINGS)
+@pytest.mark.parametrize(
+    "listed", [list, tuple, iter, objects, lambda labels: pd.Series(objects(labels), dtype=object)]
+)
+def test_a_label_is_the_string_that_it_is(of, listed):
+    ham, spam = of("ham"), of("spam")
+    rows, many, each = [{"see": 1.0}, {"offer": 1.0}] * 5, StreamClassifier("arow"), StreamClassifier("arow")
+    many.learn_many(rows, listed([ham, spam] * 5))
+    one_by_one(each, rows, [ham, spam] * 5)
+    declared = StreamClassifier("arow", classes=listed([spam, ham]))
+    known = one_by_one(StreamClassifier("arow", classes=["spam", "ham"]), rows, [ham, spam] * 5)
+    for model in (many, each, declared, known):
+        assert model.classes == ["ham", "spam"]
+        assert [*map(type, model.classes)] == [str, str]
+    assert full_state(many) == full_state(each)
+    assert many.predict_many(rows[:2]) == ["ham", "spam"]
+    if listed is iter:
+        return
+    matrix = np.eye(4)
+    for estimator in (
+        AROW().fit(matrix, listed([ham, spam] * 2)),
+        AROW().partial_fit(matrix[:1], listed([ham]), classes=listed([spam, ham])),
+    ):
+        assert estimator.classes_.tolist() == ["ham", "spam"]
+        assert {*map(type, estimator.classes_.tolist())} == {str}
+    assert tune("arow", matrix, listed([ham, spam] * 2)) == tune("arow", matrix, ["ham", "spam"] * 2)
+
+
+texts = st.text("ab\xe9\u20ac", max_size=3)
+
+
+@settings(max_examples=60, derandomize=True, deadline=None, database=None)
+@given(labels=st.lists(st.tuples(texts, st.sampled_from([*STRINGS])), min_size=1, max_size=6))
+def test_labels_of_any_class_are_those_of_str(labels):
+    plain, said = [text for text, _ in labels], [STRINGS[kind](text) for text, kind in labels]
+    expected = StreamClassifier("arow")
+    expected.learn_many([X] * len(labels), plain)
+    each, many = one_by_one(StreamClassifier("arow"), [X] * len(labels), said), StreamClassifier("arow")
+    many.learn_many([X] * len(labels), said)
+    assert full_state(each) == full_state(many) == full_state(expected)
+
+
+@pytest.mark.parametrize("scalar", SCALARS, ids=lambda scalar: scalar.dtype.char)
+def test_a_scalar_is_a_label_in_all_calls_or_in_none(scalar):
+    def outcome(learn):
+        model = StreamClassifier("arow")
+        try:
+            learn(model)
+        except (TypeError, ValueError):
+            return None
+        return full_state(model)
+
+    learned = outcome(lambda model: model.learn_one(X, scalar))
+    assert (learned is not None) == (scalar.dtype.kind in "biufU")
+    for labels in ([scalar], objects([scalar]), np.array([scalar])):
+        found = outcome(lambda model, labels=labels: model.learn_many([X], labels))
+        assert found == learned

@@ -71,3 +71,24 @@ def test_a_scalar_is_a_label_in_all_calls_or_in_none(scalar):
     for labels in ([scalar], objects([scalar]), np.array([scalar])):
         found = outcome(lambda model, labels=labels: model.learn_many([X], labels))
         assert found == learned
+
+
+@pytest.mark.parametrize("labels", [[True, 0.5], [np.True_, 1], [0.5, False], [np.False_, True, 3], [1, True]])
+def test_true_is_one_among_numbers(labels):
+    each, many = one_by_one(StreamClassifier("arow"), [X] * len(labels), labels), StreamClassifier("arow")
+    many.learn_many([X] * len(labels), labels)
+    objected = StreamClassifier("arow")
+    objected.learn_many([X] * len(labels), objects(labels))
+    assert each.classes == many.classes == objected.classes
+    # Whether the class is True or 1 makes no difference.
+    assert full_state(each)[:3] == full_state(many)[:3] == full_state(objected)[:3]
+
+
+@pytest.mark.parametrize("y", [{"a", "b"}, frozenset("ab"), b"ab", bytearray(b"ab"), {"a": 1, "b": 2}, "ab"])
+def test_labels_have_an_order(y):
+    with pytest.raises(TypeError, match="y must be a list with one label per example, got"):
+        StreamClassifier("arow").learn_many([X, X], y)
+
+
+def test_the_order_of_declared_classes_does_not_matter():
+    assert StreamClassifier("arow", classes={"b", "a"}).classes == ["a", "b"]

@@ -81,7 +81,7 @@ def exact_labels(labels: Any) -> Any:
 
 def as_labels(y: Any) -> NDArray[Any]:
     """Return the labels of examples that come without a matrix: strings, numbers or bools, all of one kind."""
-    if isinstance(y, str | bytes | Mapping):
+    if isinstance(y, str | bytes | bytearray | Mapping | set | frozenset):
         raise TypeError(f"y must be a list with one label per example, got {type(y).__name__}")
     if is_masked(y):
         raise ValueError("y is a masked array with masked values; every example needs a label")
@@ -89,9 +89,9 @@ def as_labels(y: Any) -> NDArray[Any]:
     if _fixed_type(y) is None:
         # A table's column of strings takes longer to go through.
         given = exact_labels(np.asarray(y, dtype=object).tolist() if hasattr(y, "dtype") else list(y))
-    if isinstance(given, list) and {type(label) for label in given} == {bool, int}:
+    if isinstance(given, list) and {_kind_of(each) for each in set(map(type, given))} == {"bool", "number"}:
         # As in calls for single examples, where True is 1.
-        given = [int(label) for label in given]
+        given = [int(label) if isinstance(label, bool | np.bool_) else label for label in given]
     kind = label_kind(given)
     labels = np.asarray(given)
     if kind not in _KINDS.values():

@@ -67,11 +67,12 @@ private:
     }
 
     // An object within an object: its keys are joined to the key.
-    void read_nested(const nb::object& name, const nb::dict& value, int depth) {
+    void read_nested(const nb::object& key, const nb::dict& value, int depth) {
         if (depth == kDeepest)
             refuse(PyExc_ValueError, "%U has objects nested more than %lld deep", example_at(row_),
                    static_cast<std::int64_t>(kDeepest));
-        if (!Name{name_of(name), {}}.is_plain())
+        const nb::object name = name_of(key);
+        if (!Name{name, {}}.is_plain())
             refuse(PyExc_TypeError, "%U = %R; only a key that is a string or a whole number may have an object", at(name),
                    value);
         // Two keys may give the same name: "a.b", and b within a.
@@ -80,9 +81,10 @@ private:
     }
 
     static nb::object joined(const nb::object& prefix, const nb::object& key) {
-        if (!PyUnicode_Check(key.ptr()) && (!PyLong_Check(key.ptr()) || PyBool_Check(key.ptr())))
-            refuse(PyExc_TypeError, "a nested object has the key %R; keys must be strings or whole numbers", key);
-        return checked(PyUnicode_FromFormat("%U%S", prefix.ptr(), key.ptr()));
+        const nb::object name = spelled(key);
+        if (!name.is_valid())
+            refuse(PyExc_TypeError, "a nested object has the key %U; keys must be strings or whole numbers", shown(key));
+        return checked(PyUnicode_FromFormat("%U%S", prefix.ptr(), name.ptr()));
     }
 
     // The fast path of nearly all features: a cached name and a plain number. Returns whether it is one. Runs no user
@@ -122,23 +124,22 @@ private:
 
     // A key that is a string or an integer is the name that it spells, whatever its class.
     nb::object name_of(const nb::object& key) {
-        if (PyBool_Check(key.ptr()))
-            refuse(PyExc_TypeError, "%U has the key %R; a key must not be a bool", example_at(row_), key);
-        nb::object name = key;
-        if (PyUnicode_Check(key.ptr()))
-            name = checked(PyUnicode_FromObject(key.ptr()));
-        else if (PyIndex_Check(key.ptr()))
-            name = checked(python_code([&] { return PyNumber_Index(key.ptr()); }));
-        else if (hashed_)
-            refuse(PyExc_TypeError, "%U has the key %R; a key to be hashed must be a string or a whole number",
-                   example_at(row_), key);
+        if (is_bool(key))
+            refuse(PyExc_TypeError, "%U has the key %U; a key must not be a bool", example_at(row_), shown(key));
+        nb::object name = spelled(key);
+        if (!name.is_valid()) {
+            if (hashed_)
+                refuse(PyExc_TypeError, "%U has the key %U; a key to be hashed must be a string or a whole number",
+                       example_at(row_), shown(key));
+            name = key;
+        }
         if (key_type_ == nullptr) {
             example_.key_type = nb::borrow(name.type());
             key_type_ = Py_TYPE(name.ptr());
         } else if (Py_TYPE(name.ptr()) != key_type_) {
             const nb::object type = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(key_type_), "__name__"));
-            refuse(PyExc_TypeError, "keys of mixed types: %U has the key %R, where all before are of type %S; use one type",
-                   example_at(row_), key, type);
+            refuse(PyExc_TypeError, "keys of mixed types: %U has the key %U, where all before are of type %S; use one type",
+                   example_at(row_), shown(key), type);
         }
         // Two keys may give the same name, or differ from each other but not from a known name.
         if (!name.is(key) || !Name{name, {}}.is_plain()) example_.merge();
@@ -251,7 +252,7 @@ private:
 
     // The name of a value in messages.
     nb::object at(const nb::object& key) const {
-        return checked(PyUnicode_FromFormat("%U[%R]", example_at(row_).ptr(), key.ptr()));
+        return checked(PyUnicode_FromFormat("%U[%U]", example_at(row_).ptr(), shown(key).ptr()));
     }
 
     Vocabulary& vocabulary_;

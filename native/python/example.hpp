@@ -22,6 +22,14 @@ inline nb::object checked(PyObject* made) {
 inline PyObject* argument(nb::handle object) { return object.ptr(); }
 inline long long argument(std::int64_t number) { return number; }
 
+// The text of an object for messages. Python writes no int of more than 4300 digits.
+inline nb::object shown(nb::handle object) {
+    if (PyObject* const text = python_code([&] { return PyObject_Repr(object.ptr()); })) return nb::steal(text);
+    if (!PyErr_ExceptionMatches(PyExc_ValueError)) nb::raise_python_error();
+    PyErr_Clear();
+    return checked(PyUnicode_FromFormat("<unprintable %s object>", Py_TYPE(object.ptr())->tp_name));
+}
+
 // Raises an error whose message is formatted by Python; %lld stands for an integer.
 template <class... What>
 [[noreturn]] void refuse(PyObject* error, const char* format, const What&... what) {

@@ -6,12 +6,31 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "parse/murmur.hpp"
 #include "python/bindings.hpp"
 #include "python/example.hpp"
 
 namespace scwlearn {
+
+// Whether a key or a value is a bool, also NumPy's.
+inline bool is_bool(nb::handle object) noexcept {
+    return PyBool_Check(object.ptr()) || std::string_view(Py_TYPE(object.ptr())->tp_name).starts_with("numpy.bool");
+}
+
+// The string or the integer that a key is, whatever its class; null if it is neither.
+inline nb::object spelled(nb::handle key) {
+    if (PyUnicode_Check(key.ptr())) return checked(PyUnicode_FromObject(key.ptr()));
+    if (!PyIndex_Check(key.ptr()) || is_bool(key)) return {};
+    nb::object number = nb::steal(python_code([&] { return PyNumber_Index(key.ptr()); }));
+    if (!number.is_valid()) {
+        // NumPy's durations have the slot, but are no integers.
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
+        PyErr_Clear();
+    }
+    return number;
+}
 
 // A key of a dict, or a key and a word that is its value: "key=word".
 struct Name {

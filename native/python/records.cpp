@@ -2,6 +2,7 @@
 #include "python/records.hpp"
 
 #include "python/example.hpp"
+#include "python/names.hpp"
 
 using namespace nanobind::literals;
 
@@ -243,10 +244,10 @@ private:
     }
 
     static nb::object key_text(const nb::object& key) {
-        if (PyUnicode_CheckExact(key.ptr())) return key;
-        if (PyUnicode_Check(key.ptr())) return checked(PyUnicode_FromObject(key.ptr()));
-        if (PyLong_Check(key.ptr()) && !PyBool_Check(key.ptr())) return checked(PyObject_Str(key.ptr()));
-        refuse(PyExc_TypeError, "a record has the key %R; keys must be strings or whole numbers", key);
+        const nb::object name = spelled(key);
+        if (!name.is_valid())
+            refuse(PyExc_TypeError, "a record has the key %U; keys must be strings or whole numbers", shown(key));
+        return PyUnicode_Check(name.ptr()) ? name : checked(PyObject_Str(name.ptr()));
     }
 
     static bool read_value(RowBuilder& builder, RowBuilder::Key& key, const nb::object& value) {
@@ -259,7 +260,7 @@ private:
         const double number = python_code([&] { return PyFloat_AsDouble(held); });
         if (number != -1.0 || !PyErr_Occurred()) {
             if (key.kind != Kind::categorical) return builder.add_number(key, number);
-            if (std::string_view(Py_TYPE(held)->tp_name).starts_with("numpy.bool")) return builder.add_bool(key, number != 0.0);
+            if (is_bool(value)) return builder.add_bool(key, number != 0.0);
             if (!PyIndex_Check(held)) return builder.add_number(key, number);
             return builder.add_integer(key, number, [&value] { return digits_of(value); });
         }

@@ -98,6 +98,7 @@ private:
         const bool asked = kPurpose != Purpose::check || hashed_;
         const std::int64_t* found = asked ? cache_.find(key) : nullptr;
         if (asked && found == nullptr) return false;
+        if (!asked && PyLong_CheckExact(key) && !has_64_bits(key)) return false;
         if constexpr (kPurpose == Purpose::check)
             count(value);
         else if constexpr (kPurpose == Purpose::count_unknown)

@@ -14,6 +14,13 @@
 
 namespace scwlearn {
 
+// Whether an int is one of those that model files hold.
+inline bool has_64_bits(nb::handle number) noexcept {
+    int overflow = 0;
+    static_cast<void>(PyLong_AsLongLongAndOverflow(number.ptr(), &overflow));
+    return overflow == 0;
+}
+
 // Whether a key or a value is a bool, also NumPy's.
 inline bool is_bool(nb::handle object) noexcept {
     return PyBool_Check(object.ptr()) || std::string_view(Py_TYPE(object.ptr())->tp_name).starts_with("numpy.bool");
@@ -28,6 +35,8 @@ inline nb::object spelled(nb::handle key) {
         // NumPy's durations have the slot, but are no integers.
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
         PyErr_Clear();
+    } else if (!has_64_bits(number)) {
+        refuse(PyExc_ValueError, "got the key %U; a key that is a whole number must be from -2**63 to 2**63 - 1", shown(key));
     }
     return number;
 }

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalars import DECLARED, INTEGERS, STRINGS
+import scwlearn
+from scalars import DECLARED, INTEGERS, STRINGS, Counted
 from scwlearn import StreamClassifier
+from stream_examples import full_state, one_by_one
 
 pytestmark = pytest.mark.native
 
@@ -74,3 +76,36 @@ def test_a_bool_is_no_key(key):
         for features in (None, DECLARED):
             with pytest.raises(TypeError, match=f"the key {re.escape(repr(key))}; "):
                 StreamClassifier("arow", features=features).learn_one(x, "a")
+
+
+@pytest.mark.parametrize("key", [2**63, -(2**63) - 1, 10**30, -(10**5000), np.uint64(2**63), Counted(2**64)], ids=hex)
+@pytest.mark.parametrize("how", [{}, {"max_features": 9}, {"max_features": 9, "overflow": "hash"}])
+def test_a_key_beyond_64_bits_is_refused_in_all_calls(key, how):
+    refused = pytest.raises(ValueError, match=r"a key that is a whole number must be from -2\*\*63 to 2\*\*63 - 1")
+    for known in ([], [{1: 1.0}, {2: 1.0}]):
+        model = one_by_one(StreamClassifier("arow", **how), known, ["a", "b"][: len(known)])
+        before = full_state(model)
+        for x in ({1: 1.0, key: 1.0}, {key: "word"}, {"a": {key: 1.0}}):
+            # With known keys that are whole numbers, another key that is a string is refused first.
+            allowed = pytest.raises(TypeError) if known and "a" in x else refused
+            with allowed:
+                model.learn_one(x, "a")
+            with allowed:
+                model.learn_many([{1: 1.0} if known else {}, x], ["a", "b"])
+            if known:
+                with allowed:
+                    model.predict_one(x)
+                with allowed:
+                    model.predict_many([x])
+            assert full_state(model) == before
+    for x in ({key: 1.0}, {"a": {key: "word"}}):
+        with refused:
+            StreamClassifier("arow", features=DECLARED, **how).learn_one(x, "a")
+
+
+def test_the_largest_keys_are_learned_and_saved(tmp_path):
+    model = StreamClassifier("arow")
+    model.learn_many([{2**63 - 1: 1.0}, {-(2**63): 1.0}], ["a", "b"])
+    model.save(tmp_path / "model")
+    again = scwlearn.load(tmp_path / "model")
+    assert again.predict_many([{2**63 - 1: 1.0}, {-(2**63): 1.0}]) == ["a", "b"]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalars import SCALARS, STRINGS, objects
+import scwlearn
+from scalars import SCALARS, STRINGS, Counted, objects
 from scwlearn import AROW, StreamClassifier
 from scwlearn.learning.tuning import tune
 from stream_examples import X, full_state, one_by_one
@@ -82,6 +83,36 @@ def test_true_is_one_among_numbers(labels):
     assert each.classes == many.classes == objected.classes
     # Whether the class is True or 1 makes no difference.
     assert full_state(each)[:3] == full_state(many)[:3] == full_state(objected)[:3]
+
+
+@pytest.mark.parametrize("label", [2**63, -(2**63) - 1, 10**5000, np.uint64(2**63), Counted(10**30)], ids=hex)
+def test_a_label_beyond_64_bits_is_refused(label):
+    refused = pytest.raises(ValueError, match=r"must be from -2\*\*63 to 2\*\*63 - 1")
+    for known in ([], [1], [1, 2, 3]):
+        model = one_by_one(StreamClassifier("arow"), [X] * len(known), known)
+        before = full_state(model)
+        for learn in (
+            lambda model=model: model.learn_one(X, label),
+            lambda model=model: model.learn_many([X, X], [1, label]),
+            lambda model=model: model.learn_many([X, X], objects([1, label])),
+        ):
+            with refused:
+                learn()
+            assert full_state(model) == before
+    for refuses in (
+        lambda: StreamClassifier("arow", classes=[1, label]),
+        lambda: AROW().fit([[1.0], [2.0]], objects([1, label])),
+        lambda: AROW().partial_fit([[1.0], [2.0]], [1, 2], classes=[1, 2, label]),
+    ):
+        with refused:
+            refuses()
+
+
+def test_the_largest_labels_are_learned_and_saved(tmp_path):
+    model, labels = StreamClassifier("arow"), [2**63 - 1, -(2**63), np.uint64(5)]
+    model.learn_many([X] * 3, labels)
+    model.save(tmp_path / "model")
+    assert scwlearn.load(tmp_path / "model").classes == model.classes == [-(2**63), 5, 2**63 - 1]
 
 
 @pytest.mark.parametrize("y", [{"a", "b"}, frozenset("ab"), b"ab", bytearray(b"ab"), {"a": 1, "b": 2}, "ab"])

@@ -190,7 +190,7 @@ def test_a_key_that_goes_while_the_dict_is_read_is_not_kept():
         assert learner.score_one({first: 1.0, new: 2.0}) == learner.score_one({new: 2.0, first: 1.0})
 
 
-@pytest.mark.parametrize("key", [str, int, lambda i: 10**20 + i])
+@pytest.mark.parametrize("key", [str, int, lambda i: 10**18 + i])
 @pytest.mark.parametrize("count", [1, 5, 64, 65, 300])
 def test_keys_may_come_in_any_order(key, count):
     rng = np.random.default_rng(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,9 @@ from scwlearn._util.checks import is_masked
 
 #: Integers from here on are not exact as floats: two labels could become one.
 FIRST_INEXACT = 2.0**53
+
+#: Integers that model files hold, as labels and as names of features.
+INT64 = range(-(2**63), 2**63)
 
 _KINDS = {"b": "bool", "i": "number", "u": "number", "f": "number", "U": "str"}
 # Python and NumPy call them numbers.
@@ -41,14 +44,18 @@ def _fixed_type(labels: Any) -> np.dtype[Any] | None:
 def label_kind(labels: Any, *, name: str = "y") -> str:
     """Return the kind of the labels (number, bool, str ...).
 
-    Raise a TypeError if they are of several kinds, and a ValueError if one ends with NUL.
+    Raise a TypeError if they are of several kinds, and a ValueError if one ends with NUL or is too large an integer.
     """
     if (dtype := _fixed_type(labels)) is not None:
+        if dtype.kind == "u" and dtype.itemsize == 8 and labels.size:
+            _check_integers([int(labels.max())], name)
         return _KINDS.get(dtype.kind, dtype.type.__name__)
     # Lists are inspected before NumPy turns [1, "a"] into two strings, and "a\0" into "a".
     values = np.asarray(labels, dtype=object).ravel().tolist()
     types = set(map(type, values))
     kinds = {_kind_of(each) for each in types}
+    if integers := {each for each in types if issubclass(each, Integral) and _kind_of(each) == "number"}:
+        _check_integers([int(value) for value in values if type(value) in integers], name)
     if len(kinds) > 1:
         seen: dict[str, object] = {}
         for value in values:
@@ -62,6 +69,14 @@ def label_kind(labels: Any, *, name: str = "y") -> str:
                     f"{name} has the label {value!r}, but a label must not end with NUL: NumPy would remove it"
                 )
     return next(iter(kinds), "number")
+
+
+def _check_integers(labels: list[int], name: str) -> None:
+    for label in (min(labels), max(labels)):
+        if label not in INT64:
+            raise ValueError(
+                f"{name} has a whole number of {label.bit_length()} bits; such a label must be from -2**63 to 2**63 - 1"
+            )
 
 
 def exact_labels(labels: Any) -> Any:

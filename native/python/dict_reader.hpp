@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/scan.hpp"
+#include "python/numbers.hpp"
 #include "python/records.hpp"
 #include "python/vocabulary.hpp"
 
@@ -73,8 +74,8 @@ private:
                    static_cast<std::int64_t>(kDeepest));
         const nb::object name = name_of(key);
         if (!Name{name, {}}.is_plain())
-            refuse(PyExc_TypeError, "%U = %R; only a key that is a string or a whole number may have an object", at(name),
-                   value);
+            refuse(PyExc_TypeError, "%U = %U; only a key that is a string or a whole number may have an object", at(name),
+                   shown(value));
         // Two keys may give the same name: "a.b", and b within a.
         example_.merge();
         read_items(value, checked(PyUnicode_FromFormat("%S.", name.ptr())), depth + 1);
@@ -119,8 +120,11 @@ private:
             add_word(name, value);
         else if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr()) || PyAnySet_Check(value.ptr()))
             add_words(name, value);
-        else if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr()) || !add_other(name, value))
-            add({name, {}}, number_of(name, value));
+        else if (const std::optional<double> number = float_of(value))
+            add({name, {}}, checked_number(name, value, *number));
+        else if (!add_other(name, value))
+            refuse(PyExc_TypeError, "%U must be a number, a string, None, a dict, or a list, tuple or set of strings, got %U",
+                   at(name), shown(value));
     }
 
     // A key that is a string or an integer is the name that it spells, whatever its class.
@@ -163,26 +167,17 @@ private:
         });
     }
 
-    double number_of(const nb::object& name, const nb::object& number) const {
-        const double value = python_code([&] { return PyFloat_AsDouble(number.ptr()); });
-        const bool failed = value == -1.0 && PyErr_Occurred();
-        const bool too_large = failed && PyLong_Check(number.ptr()) && PyErr_ExceptionMatches(PyExc_OverflowError);
-        const bool no_number = failed && PyErr_ExceptionMatches(PyExc_TypeError);
-        if (failed && !too_large && !no_number) nb::raise_python_error();
-        PyErr_Clear();
-        if (no_number)
-            refuse(PyExc_TypeError, "%U must be a number, a string, None, a dict, or a list, tuple or set of strings, got %R",
-                   at(name), number);
-        if (too_large || !acceptable(value))
-            refuse(PyExc_ValueError, "%U = %R; every value must be finite and at most 1e+150 in size", at(name),
-                   number);
-        return value;
+    double checked_number(const nb::object& name, const nb::object& value, double number) const {
+        if (!acceptable(number))
+            refuse(PyExc_ValueError, "%U = %U; every value must be finite and at most 1e+150 in size", at(name),
+                   shown(value));
+        return number;
     }
 
     void add_word(const nb::object& name, const nb::object& word) {
         if (!Name{name, {}}.is_plain())
-            refuse(PyExc_TypeError, "%U = %R; only a key that is a string or a whole number may have strings", at(name),
-                   word);
+            refuse(PyExc_TypeError, "%U = %U; only a key that is a string or a whole number may have strings", at(name),
+                   shown(word));
         if (PyUnicode_GET_LENGTH(word.ptr()) == 0) return;
         example_.merge();
         const nb::object plain = checked(PyUnicode_FromObject(word.ptr()));
@@ -194,7 +189,7 @@ private:
         PyObject* const list = words.ptr();
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
             if (!PyUnicode_Check(PyList_GET_ITEM(list, i)) && PyList_GET_ITEM(list, i) != Py_None)
-                refuse(PyExc_TypeError, "%U may hold strings only, got %R", at(name), nb::handle(PyList_GET_ITEM(list, i)));
+                refuse(PyExc_TypeError, "%U may hold strings only, got %U", at(name), shown(PyList_GET_ITEM(list, i)));
         // The order of a set differs between runs of Python.
         if (PyAnySet_Check(bag.ptr()) && PyList_Sort(list) != 0) nb::raise_python_error();
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
@@ -302,7 +297,7 @@ inline bool Vocabulary::check(const nb::tuple& rows, std::int64_t room) {
         const nb::handle x = rows[i];
         const std::int64_t row = number_in(rows, i);
         if (!PyDict_Check(x.ptr()))
-            refuse(PyExc_TypeError, "%U must be a dict of named features, got %R", example_at(row), x);
+            refuse(PyExc_TypeError, "%U must be a dict of named features, got %U", example_at(row), shown(x));
         met += read<Purpose::check>(nb::borrow<nb::dict>(x), 0, row, example);
     }
     // Most batches have fewer features than there is room for. If they have many, counting the unknown ones takes longer

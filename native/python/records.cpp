@@ -3,6 +3,7 @@
 
 #include "python/example.hpp"
 #include "python/names.hpp"
+#include "python/numbers.hpp"
 
 using namespace nanobind::literals;
 
@@ -257,19 +258,12 @@ private:
         if (PyUnicode_Check(held))
             return is_unicode(value) ? builder.add_string(key, utf8_of(value)) : fail_unicode(builder, key.name, value);
         if (PyList_Check(held) || PyTuple_Check(held) || PyAnySet_Check(held)) return read_list(builder, key, value);
-        const double number = python_code([&] { return PyFloat_AsDouble(held); });
-        if (number != -1.0 || !PyErr_Occurred()) {
-            if (key.kind != Kind::categorical) return builder.add_number(key, number);
-            if (is_bool(value)) return builder.add_bool(key, number != 0.0);
-            if (!PyIndex_Check(held)) return builder.add_number(key, number);
-            return builder.add_integer(key, number, [&value] { return digits_of(value); });
+        if (const std::optional<double> number = float_of(value)) {
+            if (key.kind != Kind::categorical) return builder.add_number(key, *number);
+            if (is_bool(value)) return builder.add_bool(key, *number != 0.0);
+            if (!PyIndex_Check(held)) return builder.add_number(key, *number);
+            return builder.add_integer(key, *number, [&value] { return digits_of(value); });
         }
-        if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
-            PyErr_Clear();
-            return builder.add_number(key, HUGE_VAL);
-        }
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
-        PyErr_Clear();
         const OtherValue other = other_value(value);
         if (other.is_missing) return true;
         if (!other.iso_text.is_valid()) return builder.fail("value", key, Py_TYPE(held)->tp_name);

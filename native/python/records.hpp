@@ -21,7 +21,8 @@ struct OtherValue {
 
 inline OtherValue other_value(nb::handle value) {
     if (std::string_view(Py_TYPE(value.ptr())->tp_name).ends_with("NAType")) return {true, {}};
-    if (!PyObject_HasAttrString(value.ptr(), "isoformat")) return {};
+    // The class of a date has the method; a class of dates, which is no date, only as an attribute of its own.
+    if (!PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())), "isoformat")) return {};
     PyObject* const written =
         python_code([&] { return PyObject_CallMethod(value.ptr(), "isoformat", nullptr); });
     if (written == nullptr) throw nb::python_error();

@@ -1,6 +1,9 @@
-"""Keys of any class mean the same in all calls, or are refused by all."""
+"""Keys and values of any class mean the same in all calls, or are refused by all."""
 
+import datetime
 import re
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scwlearn
-from scalars import DECLARED, INTEGERS, STRINGS, Counted
-from scwlearn import StreamClassifier
+from scalars import DECLARED, INTEGERS, SCALARS, STRINGS, Counted
+from scwlearn import Features, StreamClassifier
+from scwlearn.data.io.errors import DataError
 from stream_examples import full_state, one_by_one
 
 pytestmark = pytest.mark.native
@@ -109,3 +113,53 @@ def test_the_largest_keys_are_learned_and_saved(tmp_path):
     model.save(tmp_path / "model")
     again = scwlearn.load(tmp_path / "model")
     assert again.predict_many([{2**63 - 1: 1.0}, {-(2**63): 1.0}]) == ["a", "b"]
+
+
+# Values
+
+
+def code(scalar):
+    return f"{type(scalar).__name__} {scalar.dtype.str}"
+
+
+@pytest.mark.parametrize("scalar", [*SCALARS, np.array(1 + 1j), np.array("1"), np.array(b"1"), np.array(2.0)], ids=code)
+@pytest.mark.parametrize("features", [None, DECLARED])
+@pytest.mark.filterwarnings("error")
+def test_a_scalar_is_a_value_if_it_is_a_number(scalar, features):
+    if isinstance(scalar, np.str_):
+        assert names_of({"k": scalar}, features=features) == {"k=1": 0}
+        return
+    model, plain = (StreamClassifier("arow", features=features) for _ in range(2))
+    before = full_state(model)
+    if scalar.dtype.kind in "biuf":
+        model.learn_one({"k": scalar, "one": scalar + 1}, "a")
+        plain.learn_one({"k": float(scalar), "one": float(scalar) + 1}, "a")
+        assert full_state(model) == full_state(plain)
+    else:
+        for learn in (
+            lambda: model.learn_one({"k": scalar}, "a"),
+            lambda: model.learn_many([{"k": scalar}], ["a"]),
+        ):
+            with pytest.raises((TypeError, DataError), match=r"'k'.* must be a number, a string"):
+                learn()
+        assert full_state(model) == before
+
+
+NOT_NUMBERS = [Decimal("sNaN"), datetime.date, datetime.time(1, 2), 1j, Features, np.array(None), object()]
+TOO_LARGE = [10**5000, -(10**5000), Fraction(10**400), Decimal("1e400"), np.float32("inf"), np.longdouble("1e400")]
+
+
+@pytest.mark.parametrize("value", NOT_NUMBERS + TOO_LARGE, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("features", [None, DECLARED])
+def test_an_error_names_the_key_whatever_the_value(value, features):
+    model = StreamClassifier("arow", features=features)
+    before = full_state(model)
+    for x in ({"k": value}, {"k": {"k": value}}):
+        with pytest.raises((TypeError, ValueError), match=r"(x\[|column )'(k\.)?k'.* must be "):
+            model.learn_one(x, "a")
+    assert full_state(model) == before
+
+
+def test_a_bag_with_a_long_number_is_refused():
+    with pytest.raises(TypeError, match=r"x\['k'\] may hold strings only, got <unprintable int object>"):
+        StreamClassifier("arow").learn_one({"k": [10**5000]}, "a")

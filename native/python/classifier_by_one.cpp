@@ -7,6 +7,7 @@
 
 #include "python/dict_handle.hpp"
 #include "python/held_curve.hpp"
+#include "python/numbers.hpp"
 
 using namespace nanobind::literals;
 
@@ -106,7 +107,7 @@ public:
 
     // Returns false if it cannot: the label or a name is new, and there is no room for it, this is no example, or another
     // thread has the model.
-    bool learn(nb::handle x, nb::handle y, double w) {
+    bool learn(nb::handle x, nb::handle y, SampleWeight w) {
         if (!learns_) return false;
         const std::int64_t number = number_of(y);
         const TakenLock taken(lock_);
@@ -199,7 +200,7 @@ void bind_classifier_by_one(nb::module_& module) {
         .def("probabilities", &ClassifierByOne::probabilities, nb::arg().none(),
              nb::sig("def probabilities(self, x: object, /) -> dict | None"),
              "Return the probability of each class by label, in their order, or None.")
-        .def("learn", &ClassifierByOne::learn, nb::arg().none(), nb::arg().none(), nb::arg(),
+        .def("learn", &ClassifierByOne::learn, nb::arg().none(), nb::arg().none(), nb::arg().none(),
              nb::sig("def learn(self, x: object, y: object, w: float, /) -> bool"),
              "Learn from a dict, and calibrate; return whether it did.");
 }

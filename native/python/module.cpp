@@ -7,6 +7,7 @@
 
 #include "compiled_rules.hpp"
 #include "python/bindings.hpp"
+#include "python/numbers.hpp"
 
 using namespace nanobind::literals;
 
@@ -161,6 +162,10 @@ NB_MODULE(_native, module) {
     module.def("use_instruction_set", &use_instruction_set, "name"_a, "Use this instruction set from now on.");
     module.def("clear_vector_registers", &clear_vector_registers,
                "Clear the upper halves of this thread's vector registers, which slow down the parsers.");
+    module.def("as_weight", [](SampleWeight w) { return w.value; }, "w"_a.none(),
+               "Return the weight of an example as a float; raise an error for what is none.");
+    module.def("as_number", float_of, "value"_a.none(),
+               "Return the float of a number, infinite if it is too large for one, or None for any other object.");
     module.def("rule_names", [] { return names_of(compiled_rules()); },
                "Return the names of the rules that were compiled into this module.");
     nb::class_<HeldRule>(module, "Rule", "A compiled rule with its constants, or a function that is called for each row.")

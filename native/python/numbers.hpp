@@ -1,4 +1,4 @@
-// Numbers as Python passes them: values of any class that has a float.
+// Numbers as Python passes them: values, weights and labels of any class that has a float.
 #pragma once
 
 #include <cmath>
@@ -42,4 +42,51 @@ inline std::optional<double> float_of(nb::handle value) {
     return too_large ? std::optional(HUGE_VAL) : std::nullopt;
 }
 
+// The weight of a single example, as the argument of a function.
+struct SampleWeight {
+    double value = 1.0;
+
+    operator double() const noexcept { return value; }
+
+    static SampleWeight of(nb::handle given) {
+        const std::optional<double> w = float_of(given);
+        if (!w) refuse(PyExc_TypeError, "w must be 0 or a number from 1e-100 to 1e+100, got %U", shown(given));
+        check_weight(*w);
+        return {*w};
+    }
+};
+
+// Its label.
+struct NumberLabel {
+    double value = 1.0;
+
+    operator double() const noexcept { return value; }
+
+    static NumberLabel of(nb::handle given) {
+        const std::optional<double> y = float_of(given);
+        if (!y) refuse(PyExc_TypeError, "y must be a number, got %U", shown(given));
+        return {*y};
+    }
+};
+
 }  // namespace scwlearn
+
+namespace nanobind::detail {
+
+template <class Given>
+struct number_caster : late_caster<Given, type_caster<Given>> {
+    static constexpr auto Name = const_name("float");
+
+    bool from_python(handle given, uint32_t, cleanup_list*) noexcept {
+        this->source = given;
+        return true;
+    }
+    static Given converted(handle given) { return Given::of(given); }
+};
+
+template <>
+struct type_caster<scwlearn::SampleWeight> : number_caster<scwlearn::SampleWeight> {};
+template <>
+struct type_caster<scwlearn::NumberLabel> : number_caster<scwlearn::NumberLabel> {};
+
+}  // namespace nanobind::detail

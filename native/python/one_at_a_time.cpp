@@ -4,6 +4,7 @@
 
 #include "python/dict_handle.hpp"
 #include "python/dict_reader.hpp"
+#include "python/numbers.hpp"
 #include "python/ready_committee.hpp"
 #include "python/scaled_model.hpp"
 
@@ -63,13 +64,12 @@ public:
     }
 
     // Returns None if there is no room for the class, if another thread has the model, or it has been replaced.
-    nb::object learn(nb::handle x, double y, double w) {
+    nb::object learn(nb::handle x, NumberLabel y, SampleWeight w) {
         const Vector vector(x);
         const TakenLock taken(lock_);
         if (!taken || !is_current()) return nb::none();
         const ReentrancyGuard guard(is_learning());
         model_.check(y);
-        check_weight(w);
         if (!model_.has_room(y)) return nb::none();
         const Rows row = row_of(vector);
         if (w == 0.0)
@@ -95,7 +95,7 @@ public:
 
     // Returns None if the model has no room for the new names or for the class, if another thread has it, or it has been
     // replaced.
-    nb::object learn_named(const nb::dict& x, double y, double w) {
+    nb::object learn_named(const nb::dict& x, NumberLabel y, SampleWeight w) {
         const TakenLock taken(lock_);
         if (!taken || !is_current()) return nb::none();
         bool learned = false;
@@ -118,7 +118,6 @@ public:
     bool learn_dict(const nb::dict& x, double y, double w, double* scores, std::int64_t count,
                     double& variance) override {
         model_.check(y);
-        check_weight(w);
         if (!model_.has_room(y) || !learn_named(x, y, w, w, -1, scores, count)) return false;
         variance = variance_;
         return true;
@@ -314,7 +313,7 @@ nb::class_<OneByOne<Ready>> bind(nb::module_& module, const char* name, const Ex
         // Positional-only arguments make a call cheaper.
         .def("score", &One::score, nb::arg().none(), nb::sig("def score(self, x: object, /) -> typing.Any"),
              "Return the score of a vector.")
-        .def("learn", &One::learn, nb::arg().none(), nb::arg(), nb::arg(),
+        .def("learn", &One::learn, nb::arg().none(), nb::arg().none(), nb::arg().none(),
              nb::sig("def learn(self, x: object, y: float, w: float, /) -> typing.Any"),
              "Learn from a vector; return its score before. Returns None if there is no room for its class, if another thread has "
              "the model, or it has been replaced.")
@@ -322,7 +321,8 @@ nb::class_<OneByOne<Ready>> bind(nb::module_& module, const char* name, const Ex
              nb::sig("def score_named(self, x: dict, /) -> typing.Any"), "Return the score of a dict.")
         .def("look_named", &One::look_named, nb::sig("def look_named(self, x: dict, /) -> tuple[typing.Any, float]"),
              "Return the score of a dict, and the variance of the largest.")
-        .def("learn_named", nb::overload_cast<const nb::dict&, double, double>(&One::learn_named),
+        .def("learn_named", nb::overload_cast<const nb::dict&, NumberLabel, SampleWeight>(&One::learn_named), nb::arg(),
+             nb::arg().none(), nb::arg().none(),
              nb::sig("def learn_named(self, x: dict, y: float, w: float, /) -> typing.Any"),
              "Learn from a dict; return its score before. Adds new names. Returns None if the model has no room for them or for "
              "the class, if another thread has it, or it has been replaced.")

@@ -46,6 +46,16 @@ def clear_vector_registers() -> None:
     Clear the upper halves of this thread's vector registers, which slow down the parsers.
     """
 
+def as_weight(w: float | None) -> float:
+    """
+    Return the weight of an example as a float; raise an error for what is none.
+    """
+
+def as_number(value: object | None) -> float | None:
+    """
+    Return the float of a number, infinite if it is too large for one, or None for any other object.
+    """
+
 def rule_names() -> list[str]:
     """Return the names of the rules that were compiled into this module."""
 

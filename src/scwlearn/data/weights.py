@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from scwlearn._native import LARGEST_WEIGHT, SMALLEST_WEIGHT, as_number
 from scwlearn._util.checks import is_masked
 from scwlearn.data.labels import Classes
 
@@ -29,11 +29,15 @@ def check_weights(weights: ArrayLike | None, count: int, *, name: str = "weights
         raise TypeError(f"{name} must be numbers, got {given.dtype}")
     if given.shape != (count,):
         raise ValueError(f"{name} must be a vector of {count} weights, one per row of X, got shape {given.shape}")
-    try:
-        # A copy, which cannot change after it was checked.
-        checked = np.array(given, dtype=np.float64)
-    except OverflowError:  # an int may be larger than any float
-        raise ValueError(f"a weight must be {ALLOWED_WEIGHT}; {name} holds a larger number") from None
+    if given.dtype == object:
+        # NumPy would read strings as numbers, and None as NaN.
+        numbers = [as_number(weight) for weight in given]
+        if None in numbers:
+            place = numbers.index(None)
+            raise TypeError(f"{name} must be numbers, got {name}[{place}] = {given[place]!r}")
+        given = np.array(numbers, dtype=np.float64)
+    # A copy, which cannot change after it was checked.
+    checked = np.array(given, dtype=np.float64)
     bad = np.flatnonzero(~is_weight(checked))
     if len(bad):
         raise ValueError(f"a weight must be {ALLOWED_WEIGHT}, got {name}[{bad[0]}] = {checked[bad[0]]}")
@@ -44,6 +48,19 @@ def is_weight(values: Array) -> NDArray[np.bool_]:
     """Return which values are valid weights."""
     valid: NDArray[np.bool_] = (values == 0) | ((values >= SMALLEST_WEIGHT) & (values <= LARGEST_WEIGHT))
     return valid
+
+
+def weigh(by_class: Array, weights: Array) -> Array:
+    """Return checked weights of examples times those of their classes."""
+    products = by_class * weights
+    bad = np.flatnonzero(~is_weight(products))
+    if len(bad):
+        place = bad[0]
+        raise ValueError(
+            f"the weight of an example times that of its class must be {ALLOWED_WEIGHT}, "
+            f"got {weights[place]} * {by_class[place]:.3g} = {products[place]:.3g}"
+        )
+    return products
 
 
 def nonzero_rows(order: NDArray[np.intp], weights: Array | None) -> NDArray[np.intp]:

@@ -19,7 +19,7 @@ from scwlearn.data.costs import Costs
 from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.labels import FEWEST_IN_ORDER, Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
-from scwlearn.data.weights import ClassWeights, check_weights, spread
+from scwlearn.data.weights import ClassWeights, check_weights, spread, weigh
 from scwlearn.data.weights import nonzero_rows as nonzero_rows
 from scwlearn.learning.classify_one import ClassifyOne
 from scwlearn.learning.committee import learner_type
@@ -237,7 +237,7 @@ class Classifier(ClassifyOne):
         numbers, weights = spread(found.numbers, places, len(rows)), sample_weights
         if by_class is not None:
             by_class = spread(by_class, places, len(rows))
-            weights = by_class if weights is None else check_weights(by_class * weights, len(rows))
+            weights = by_class if weights is None else weigh(by_class, weights)
         lesson = Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate, jobs, in_turn)
         # From the learner on, nothing may take effect between the changes to the parts of a classifier.
         with interrupts_held():

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import ClassifierByOne, Lock, replace_attributes
+from scwlearn._native import ClassifierByOne, Lock, as_weight, replace_attributes
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.locks import Frozen
 from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn.data.costs import Costs
 from scwlearn.data.features import Features
 from scwlearn.data.labels import as_labels
-from scwlearn.data.weights import ClassWeights, check_weights
+from scwlearn.data.weights import ClassWeights, weigh
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
 from scwlearn.model.calibration import Calibration
@@ -88,7 +88,7 @@ class ClassifyOne(ABC):
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float) -> None:
         """Learn from a record of weight w."""
-        x = self.read_record(x)
+        x, w = self.read_record(x), as_weight(w)
         with self._lock.changing, interrupts_held():
             self._learn_record(x, y, w)
 
@@ -107,8 +107,8 @@ class ClassifyOne(ABC):
             return
         weight = w
         if weighted:
-            check_weights([w], 1, name="w")
-            weight = w * self.class_weights.of_next(number, snapshot.classes)
+            of_class = self.class_weights.of_next(number, snapshot.classes)
+            weight = float(weigh(np.array([of_class]), np.array([w]))[0])
         with memory_held():
             _teach_one(snapshot, x, number, weight, w)
             if weight and weighted:

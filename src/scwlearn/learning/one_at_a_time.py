@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._native import CommitteeByOne, OneByOne, Vocabulary, replace_attributes
+from scwlearn._native import CommitteeByOne, OneByOne, Vocabulary, as_weight, replace_attributes
 from scwlearn._util.interrupts import check_interrupts, interruptible, interrupts_held
 from scwlearn._util.locks import changing
 from scwlearn._util.memory import give_back_memory, memory_held
@@ -135,6 +135,7 @@ class OneAtATime(Growing):
             return self._learn_new_dict(x, y, w) if answer is None else answer
         if self.model is None:
             # Checked as a batch is.
+            w = as_weight(w)
             first = self._axis.score_before_first(y, w, self._classes)
             self.learn(as_vector(x)[np.newaxis], [y], weights=[w])
             return first

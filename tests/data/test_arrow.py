@@ -240,8 +240,8 @@ OPTIONAL = {"labels": "optional"}
 def test_unusable_types_are_rejected_or_ignored(column, type_name):
     data = as_parquet(pa.table({"x": [1] * 30, "odd": column, "y": [1] * 30}))
     message = (
-        f"data.parquet: the column 'odd' has the type {type_name}; numbers, bools, strings, dates, times, structs and "
-        'lists of strings can be used (convert it to one of them, or leave it out with kinds={...: "ignore"})'
+        f"data.parquet: the column 'odd' has the type {type_name}; numbers, bools, strings, dates, timestamps, structs "
+        'and lists of strings can be used (convert it to one of them, or leave it out with kinds={...: "ignore"})'
     )
     with pytest.raises(ValueError, match=exactly(message)):
         examples(data, "parquet")

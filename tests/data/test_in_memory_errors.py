@@ -16,7 +16,7 @@ from table_text import exactly
 pytestmark = pytest.mark.native
 
 
-CANNOT = "numbers, bools, strings, dates, times, structs and lists of strings can be used"
+CANNOT = "numbers, bools, strings, dates, timestamps, structs and lists of strings can be used"
 CONVERT = '(convert it to one of them, or leave it out with kinds={...: "ignore"})'
 
 

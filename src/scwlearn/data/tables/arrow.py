@@ -97,7 +97,7 @@ def table_error(fault: str, key: str, found: bytes, *, record: int) -> DataError
     """Return the error for a fault of the native reader, in a record or in a whole column."""
     name = f"the type {found.decode(errors='replace')}"
     if fault == "type":
-        allowed = "numbers, bools, strings, dates, times, structs and lists of strings can be used"
+        allowed = "numbers, bools, strings, dates, timestamps, structs and lists of strings can be used"
         return DataError(f"the column {key!r} has {name}; {allowed}", hint=_LEAVE_OUT)
     if fault == "label type":
         return DataError(f"the label {key!r} must be numeric or categorical, but has {name}")

@@ -206,14 +206,14 @@ def _some_rows(file: Any, rows: range, batch_rows: int, columns: list[str]) -> I
 
 def _is_struct(name: str, type: Any, features: Features) -> bool:
     """Return whether the children of a column are columns."""
-    return bool(pa.types.is_struct(type)) and features.kinds.get(name) != "ignore"
+    return bool(pa.types.is_struct(_stored_type(type))) and features.kinds.get(name) != "ignore"
 
 
 def _leaf_names(field: Any, features: Features, prefix: str = "") -> Iterator[str]:
     """Yield the names of the columns in a field, of which a struct has several."""
     name = prefix + field.name
     if _is_struct(name, field.type, features):
-        for child in field.type:
+        for child in _stored_type(field.type):
             yield from _leaf_names(child, features, name + features.separator)
     else:
         yield name
@@ -221,12 +221,27 @@ def _leaf_names(field: Any, features: Features, prefix: str = "") -> Iterator[st
 
 def _leaves(columns: Iterable[tuple[str, Any]], features: Features) -> Iterator[tuple[str, Any]]:
     """Yield columns by name, and those of a struct in its place."""
-    for name, array in columns:
+    for name, column in columns:
+        array = _stored(column)
         if _is_struct(name, array.type, features):
             children = [f"{name}{features.separator}{child.name}" for child in array.type]
             yield from _leaves(zip(children, array.flatten(), strict=True), features)
         else:
             yield name, array
+
+
+def _stored_type(type: Any) -> Any:
+    """Return as what a type is stored: it must not matter whether pyarrow knows an extension type."""
+    return type.storage_type if isinstance(type, pa.BaseExtensionType) else type
+
+
+def _stored(array: Any) -> Any:
+    """Return an array, or one with a dictionary, without an extension type."""
+    if isinstance(array.type, pa.BaseExtensionType):
+        return array.storage
+    if pa.types.is_dictionary(array.type) and isinstance(array.type.value_type, pa.BaseExtensionType):
+        return pa.DictionaryArray.from_arrays(array.indices, array.dictionary.storage, safe=False)
+    return array
 
 
 def _is_text(type: Any) -> bool:

@@ -102,8 +102,10 @@ def _column(drawn: Drawn, rows: int) -> pa.Array:
     type, draw = _type(drawn, 0)
     values = [None if drawn.below(8) == 7 else draw(drawn) for _ in range(rows + 1)]
     array = pa.array(values, type)
-    if drawn.below(4) == 3 and not pa.types.is_nested(type):
-        array = array.dictionary_encode()
+    if drawn.below(4) == 3:
+        is_nested = pa.types.is_nested(type)
+        places = pa.array(range(len(array)), pa.int8())
+        array = pa.DictionaryArray.from_arrays(places, array) if is_nested else array.dictionary_encode()
     # Also with an offset.
     start = drawn.below(2)
     return array[start : start + rows]

@@ -93,7 +93,7 @@ private:
                 each.bind(*array.children[each.child], array.offset + before, count);
             }
         }
-        bool is_structure() const noexcept { return values.type() == ArrowType::structure; }
+        bool is_structure() const noexcept { return values.is_structure(); }
     };
 
     // What becomes of the values of a column.

@@ -3,15 +3,19 @@
 import io
 from contextlib import contextmanager
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import ipc, parquet
 
 from scwlearn import Features
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.reading import read_batches
 from scwlearn.data.tables.arrow import table_rows
+from table_text import exactly
 
 pytestmark = pytest.mark.native
 
@@ -140,3 +144,67 @@ def test_intervals_and_periods_of_pandas_in_a_file_are_what_is_stored():
         {"i.left": "numeric", "i.right": "numeric", "p": "numeric", "label": "numeric"},
         [{"i.left": 1, "i.right": 2, "p": 600}, {"i.left": 2, "i.right": 3, "p": 601}],
     )
+
+
+@pytest.mark.parametrize("cut", [pd.cut, pd.qcut])
+def test_a_category_of_intervals_is_refused_as_its_values_are(cut):
+    frame = pd.DataFrame({"age": cut(np.arange(80), 4)})
+    message = (
+        "examples[0], column 'age': a value must be a number, a string, a date, a list of strings, an object or "
+        "missing; found 'pandas._libs.interval.Interval'"
+    )
+    for each in (frame, frame.astype(object)):
+        with pytest.raises(DataError, match=exactly(message)):
+            table_rows(each, Features())
+    assert len(table_rows(frame.astype(str), Features()).names) == 4
+
+
+STRUCTS = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array([{"k": 1.5}, {"k": 2.5}]))
+REFUSAL = (
+    "the column 's' has the type dictionary<struct>; numbers, bools, strings, dates, timestamps, structs and lists of "
+    'strings can be used (convert it to one of them, or leave it out with kinds={...: "ignore"})'
+)
+
+
+@pytest.mark.parametrize("kind", ["struct", "extension"])
+def test_a_dictionary_of_structs_is_refused(kind):
+    values = STRUCTS.dictionary
+    coded = STRUCTS if kind == "struct" else pa.DictionaryArray.from_arrays(STRUCTS.indices, marked(values))
+    table = pa.table({"s": coded, "n": [1, 2, 4], "label": [1, 0, 1]})
+    with pytest.raises(DataError, match=exactly(REFUSAL)):
+        table_rows(table, Features())
+    data = written(table, "arrow")
+    assert read(data) == f"the file: {REFUSAL}"
+    with registered():
+        assert read(data) == f"the file: {REFUSAL}"
+    _, batches = read_batches([io.BytesIO(data)], features=Features(kinds={"s": "ignore"}))
+    assert [row for batch in batches for row in batch.x.dicts()] == [{"n": 1}, {"n": 2}, {"n": 4}]
+
+
+VALUES = [
+    pa.array([1, None, 3]),
+    pa.array([True, False, None]),
+    pa.array([1.5, 2.5, None]),
+    pa.array(["a", None, "c"]),
+    pa.array(["a", "", "a long string of more than twelve"], pa.string_view()),
+    pa.array([["a"], None, ["b", "c"]]),
+    pa.array([b"a", b"b", b"c"]),
+    pa.array([{"k": 1}, {"k": 2}, None]),
+    pa.array([{}, {}, {}], pa.struct([])),
+    pa.array([0, 1, None], pa.date32()),
+    TIMES,
+    pa.nulls(3),
+]
+
+
+@given(st.sampled_from(VALUES), st.lists(st.none() | st.integers(0, 2), min_size=1, max_size=5), st.booleans())
+def test_the_values_of_a_dictionary_mean_what_they_mean_alone_or_are_refused(values, places, nested):
+    column = pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), values)
+    if nested:
+        column = pa.StructArray.from_arrays([column], ["in"])
+    table = pa.table({"x": column})
+    if pa.types.is_nested(values.type) or pa.types.is_binary(values.type):
+        with pytest.raises(DataError, match=r"^the column 'x(\.in)?' has the type dictionary<"):
+            table_rows(table, Features())
+    else:
+        assert [*table_rows(table, Features()).dicts()] == [Features().read(record) for record in table.to_pylist()]

@@ -169,7 +169,9 @@ def _arrow_array(column: Any) -> Any:
         raise TypeError("Arrow would convert the values")
     # As an array of NumPy, which keeps NaN apart from a missing value.
     array = pa.array(column.to_numpy() if _holds_floats(column) else column)
-    if isinstance(array.type, pa.BaseExtensionType):
+    # Categories may be such values, too: intervals, for example.
+    values = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if isinstance(values, pa.BaseExtensionType):
         raise TypeError("a type of pandas")
     return array
 

@@ -60,16 +60,21 @@ public:
     // Whether all columns can be read; if not, there is a fault without a place.
     bool is_readable() const noexcept { return is_readable_; }
 
-    // Reads a batch, up to the first error unless errors are skipped; returns whether to continue. Raises an error if the
-    // batch contradicts itself. Allocates only to grow vectors.
+    // Reads a batch, up to the first error unless errors are skipped, and in parts up to the record that fills the rows;
+    // returns whether to continue. Raises an error if the batch contradicts itself. Allocates only to grow vectors.
     bool read(const ArrowArray& batch) {
         root_.bind(batch, 0, batch.length);
+        parsed_.used = static_cast<std::size_t>(batch.length);
         for (std::int64_t i = 0; i < batch.length; ++i) {
             const std::int64_t place = ++parsed_.lines;
             if (has_numbers_ && i % block_ == 0) copy_numbers(i, std::min(block_, batch.length - i));
             begin_record();
             const bool good = (root_.values.is_null(i) || read_record(i)) && end_record(place);
             if (!good && !add_fault(builder_.fault(), place)) return false;
+            if (form_.in_parts && builder_.is_full()) {
+                parsed_.used = static_cast<std::size_t>(i + 1);
+                return false;
+            }
         }
         return true;
     }

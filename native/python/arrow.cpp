@@ -9,6 +9,9 @@ namespace scwlearn {
 
 namespace {
 
+// Upper bound on the values of a table that is read as a whole: rows count in 31 bits.
+constexpr std::size_t kMostWhole = std::numeric_limits<std::int32_t>::max();
+
 // A structure of the interface, which its producer releases.
 template <class T>
 struct Released {
@@ -59,9 +62,9 @@ void read_stream(ArrowArrayStream& stream, const std::function<ArrowReader&(cons
 }
 
 TableArrays read_arrow(const nb::object& data, const FeatureSpec& spec, const std::string& labels, bool labels_optional,
-                       bool skip_faults, std::size_t most_found, std::size_t most_values, const nb::callable& utc_offset) {
-    const TableForm form{{labels_optional, skip_faults, most_found}, label_kind(labels)};
-    RowBuilder builder(spec, most_values);
+                       bool skip_faults, std::size_t most_found, const nb::callable& utc_offset, const Used& used) {
+    const TableForm form{{labels_optional, skip_faults, most_found, used.has_value()}, label_kind(labels)};
+    RowBuilder builder(spec, used ? kMostValues : kMostWhole);
     std::optional<ArrowReader> reader;
     const auto start = [&](const ArrowSchema& schema) -> ArrowReader& {
         return reader.emplace(form, builder, schema, [&utc_offset](std::string_view zone, std::int64_t seconds) {
@@ -80,6 +83,7 @@ TableArrays read_arrow(const nb::object& data, const FeatureSpec& spec, const st
         read_stream(unpacked<ArrowArrayStream>(data, "arrow_array_stream"), start);
     }
     ParsedTable parsed = reader->take();
+    report(used, parsed.used);
     return table_arrays(builder, parsed);
 }
 
@@ -87,10 +91,11 @@ TableArrays read_arrow(const nb::object& data, const FeatureSpec& spec, const st
 
 void bind_arrow(nb::module_& module) {
     module.def("read_arrow", &read_arrow, "data"_a, "spec"_a, "labels"_a, "labels_optional"_a, "skip_faults"_a,
-               "most_found"_a, "most_values"_a, "utc_offset"_a,
-               "Read the batches of a table, which is what __arrow_c_stream__ or __arrow_c_array__ return. `utc_offset(zone, "
-               "seconds)` returns how many seconds a zone is ahead of UTC. Return what parse_csv returns, with the number of "
-               "each record in place of its line; 0 is the table as a whole.");
+               "most_found"_a, "utc_offset"_a, "used"_a.none() = nb::none(),
+               "Read the batches of a table, which is what __arrow_c_stream__ or __arrow_c_array__ return, or if the array "
+               "`used` is given, as many records of a single batch as fill the rows, and store their number there. "
+               "`utc_offset(zone, seconds)` returns how many seconds a zone is ahead of UTC. Return "
+               "what parse_csv returns, with the number of each record in place of its line; 0 is the table as a whole.");
 }
 
 }  // namespace scwlearn

@@ -27,7 +27,7 @@ struct ParsedTable {
     std::vector<double> weights;          // if there is a column for them
     std::vector<std::int64_t> places;     // of the records, counted from 1: lines of text, or numbers of records
     std::int64_t lines = 0;               // that were read
-    std::size_t used = 0;                 // characters of these; all of the text, unless the rows fill a batch
+    std::size_t used = 0;                 // characters or records of these; all, unless the rows fill a batch
     std::int64_t faulty = 0;              // records with an error
     std::vector<std::int64_t> faulty_places = {};  // of these records
     std::vector<PlacedFault> found = {};  // the first errors

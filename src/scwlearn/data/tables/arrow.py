@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from scwlearn._native import read_arrow
+from scwlearn._native import FeatureSpec, read_arrow
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.records import record_error
 
-# The native rows count in 31 bits.
-_MAX_VALUES = 2**31 - 1
 _FIXED_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # A day within the years of Python's calendar, in seconds since 1970.
@@ -71,13 +69,18 @@ def table_rows(table: Any, features: Features, slots: int = 0) -> NamedRows:
     if data is None:
         return _named_rows(features.read_many(_dicts(table)))
     spec = features.spec(slots=slots)
-    rows, _, _, _, _, (_, faults) = read_arrow(data, spec, "any", True, False, 1, _MAX_VALUES, utc_offset)
+    rows, _, _, _, _, (_, faults) = read_columns(data, spec, "any", (True, False, 1))
     if faults:
         fault, record, key, found = faults[0]
         error = table_error(fault, key, found, record=0)
         error.source = f"examples[{record - 1}]" if record else ""
         raise error
     return NamedRows.of_arrays(*rows)
+
+
+def read_columns(data: Any, spec: FeatureSpec, labels: str, flags: tuple[bool, bool, int], used: Any = None) -> Any:
+    """Return what `read_arrow` does, given the flags of a reader."""
+    return read_arrow(data, spec, labels, *flags, utc_offset, used)
 
 
 def table_columns(table: Any) -> list[str]:

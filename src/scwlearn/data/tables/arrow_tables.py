@@ -7,14 +7,15 @@ from abc import abstractmethod
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import ipc, parquet
 
-from scwlearn._native import read_arrow
 from scwlearn._util.memory import check_memory
 from scwlearn.data.batch import Batch
 from scwlearn.data.detect import SAMPLE
@@ -25,14 +26,13 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader
 from scwlearn.data.records import record_batches
 from scwlearn.data.schema import Schema, spec_of
-from scwlearn.data.tables.arrow import table_error, utc_offset
+from scwlearn.data.tables.arrow import read_columns, table_error
 from scwlearn.data.tables.resolve import check_names, is_complete, resolve_columns, resolve_kinds, sample_size
 from scwlearn.data.tables.table_writer import TableWriter
 from scwlearn.data.writer import error_at, label_values
 
-# Size of the columns that make a batch, and the numbers of values that its rows should have and can have: a few columns
-# may have many interactions.
-_CHUNK_BYTES, _CHUNK_VALUES, _MAX_VALUES = 8 * 2**20, 2**22, 2**26
+# Most cells of a chunk. As plain numbers, they are one batch.
+_CHUNK_CELLS = 2**21
 # A stream that cannot be rewound is copied to memory up to this size, else to disk.
 _MAX_IN_MEMORY = 64 * 2**20
 _READ = 2**20
@@ -43,6 +43,7 @@ class _RecordBatchReader(Reader):
     """Reader of record batches, whose first records complete the schema."""
 
     expected = "the table is empty"
+    chunk_bytes = 8 * 2**20
     is_table = True
     is_resolved = False
 
@@ -50,8 +51,6 @@ class _RecordBatchReader(Reader):
         super().__init__(stream, schema, options)
         self._names: list[str] = []
         self._spec = spec_of(schema, options)
-        #: Number of rows that have about `_CHUNK_VALUES` values; of the first rows, it is not known.
-        self._chunk_rows = SAMPLE
 
     @abstractmethod
     def record_batches(self, opened: ExitStack) -> Iterable[Any]:
@@ -77,32 +76,44 @@ class _RecordBatchReader(Reader):
 
     def chunks(self) -> Generator[Any, None, None]:
         """Yield record batches of limited size."""
+        # The first rows show the schema before threads can help.
+        limit = SAMPLE
         with _data_errors(self.schema.format), ExitStack() as opened:
             for batch in self.record_batches(opened):
                 # Arrow trusts what a file says about its arrays, and would read outside of them.
                 batch.validate(full=True)
-                most = max(1, min(self.options.batch_rows, _CHUNK_BYTES * batch.num_rows // max(1, batch.nbytes)))
-                start = 0
+                most, start = self._chunk_rows(batch), 0
                 while start < batch.num_rows:
-                    count = min(most, self._chunk_rows)
+                    count = min(most, limit)
                     yield batch.slice(start, count)
-                    start += count
+                    start, limit = start + count, self.options.batch_rows
+
+    def _chunk_rows(self, batch: Any) -> int:
+        """Return how many rows make a chunk. Only the data decides, because the last bits of a model depend on it."""
+        # All batches share the values of a dictionary.
+        own = [column.indices if pa.types.is_dictionary(column.type) else column for column in batch.columns]
+        # Reads no offsets, as `nbytes` would.
+        size = sum(int(column.get_total_buffer_size()) for column in own)
+        most = self.chunk_bytes * int(batch.num_rows) // max(1, size)
+        return max(1, min(self.options.batch_rows, most, _CHUNK_CELLS // len(own)))
 
     def parse(self, chunk: Any) -> Parsed:
-        """Convert a record batch."""
+        """Convert a record batch, or as many of its rows as fill a batch."""
         if not self.is_resolved:
             self._resolve(chunk)
-        rows, labels, weights, records, count, (bad, first) = self._read(chunk)
-        self._chunk_rows = 1 + _CHUNK_VALUES * len(records) // (1 + len(rows[0]))
+        used = np.zeros(1, dtype=np.int64)
+        rows, labels, weights, records, count, (bad, first) = self._read(chunk, used)
         errors = [table_error(fault, key, found, record=record) for fault, record, key, found in first]
         batches = record_batches(rows, labels, weights, records, self.stream.name, self.options.slots)
-        return Parsed(batches, count, errors, len(bad) - len(errors), bad=bad)
+        rest = chunk.slice(int(used[0]))
+        again = partial(self.parse, rest) if rest.num_rows else None
+        return Parsed(batches, count, errors, len(bad) - len(errors), bad=bad, rest=again)
 
-    def _read(self, chunk: Any) -> Any:
+    def _read(self, chunk: Any, used: NDArray[np.int64] | None = None) -> Any:
         kind = self.schema.label_kind or "any"
         # Where Arrow lacks memory to describe its arrays, it ends the process.
         check_memory(0)
-        return read_arrow(chunk.__arrow_c_array__(), self._spec, kind, *self.flags, _MAX_VALUES, utc_offset)
+        return read_columns(chunk.__arrow_c_array__(), self._spec, kind, self.flags, used)
 
     def _resolve(self, chunk: Any) -> None:
         """Complete the schema with the kinds of columns."""

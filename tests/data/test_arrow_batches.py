@@ -1,0 +1,65 @@
+"""Batches of Parquet and Arrow: the data alone divides them, each fits into memory, and what is read is checked."""
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import ipc, parquet
+
+from scwlearn import Features
+from scwlearn.data.io.errors import SkippedRecords
+from scwlearn.data.options import ReaderOptions
+from scwlearn.data.reading import read_batches
+
+pytestmark = pytest.mark.native
+
+PART_NAMES = 2**17
+
+
+def as_parquet(table):
+    file = io.BytesIO()
+    parquet.write_table(table, file)
+    return file.getvalue()
+
+
+def as_arrow(table, rows=None):
+    file = io.BytesIO()
+    with ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table, rows)
+    return file.getvalue()
+
+
+ways = pytest.mark.parametrize("written", [as_parquet, as_arrow])
+
+
+@ways
+@pytest.mark.parametrize("read_ahead", [False, True])
+def test_rows_that_become_dense_make_batches_of_limited_size(written, read_ahead):
+    # The first rows show nothing of the others, of which each has 2,000 names of its own.
+    texts = ["fine thanks"] * 1200 + [" ".join(f"w{2000 * i + j}" for j in range(2000)) for i in range(200)]
+    weights = [1.0] * 1399 + [-1.0]
+    table = pa.table({"t": texts, "w": weights, "label": [1, 2] * 700})
+    skipped = SkippedRecords()
+    options = ReaderOptions(on_error="skip", skipped=skipped, read_ahead=read_ahead)
+    features = Features(kinds={"t": "text"})
+    _, batches = read_batches([io.BytesIO(written(table))], options=options, features=features, weight="w")
+    found = [(batch.lines.tolist(), len(batch.x.names)) for batch in batches]
+    assert [line for lines, _ in found for line in lines] == [*range(1, 1400)]
+    assert max(names for _, names in found) <= PART_NAMES + 2000
+    assert [error.line for error in skipped.first] == [1400]
+
+
+@ways
+def test_threads_do_not_change_the_batches(written):
+    # Old models would differ in their last bits, if the batches depended on how fast threads are.
+    values = np.ones(200_000, dtype=np.int8)
+    values[:1000] = 0
+    table = pa.table({f"c{i}": values for i in range(100)} | {"label": values})
+    data = written(table)
+    found = []
+    for read_ahead in (False, True):
+        _, batches = read_batches([io.BytesIO(data)], options=ReaderOptions(read_ahead=read_ahead))
+        found.append([(len(batch), batch.x.rows.stored) for batch in batches])
+    assert found[0] == found[1]
+    assert max(stored for _, stored in found[0]) <= 2**21

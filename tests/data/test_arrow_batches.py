@@ -8,7 +8,7 @@ import pytest
 from pyarrow import ipc, parquet
 
 from scwlearn import Features
-from scwlearn.data.io.errors import SkippedRecords
+from scwlearn.data.io.errors import DataError, SkippedRecords
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 
@@ -63,3 +63,32 @@ def test_threads_do_not_change_the_batches(written):
         found.append([(len(batch), batch.x.rows.stored) for batch in batches])
     assert found[0] == found[1]
     assert max(stored for _, stored in found[0]) <= 2**21
+
+
+def damaged_dictionary(places):
+    """A table in two batches, whose dictionary has text that is not UTF-8 at place 1."""
+    buffers = [None, pa.py_buffer(np.array([0, 1, 2], dtype=np.int32)), pa.py_buffer(b"a\xff")]
+    words = pa.Array.from_buffers(pa.string(), 2, buffers)
+    coded = pa.DictionaryArray.from_arrays(pa.array(places), words)
+    table = pa.table({"x": coded, "label": [1, 2, 1, 2]})
+    return as_arrow(table, 2)
+
+
+def test_a_batch_is_checked_where_it_is_read_not_its_whole_dictionary():
+    # Each batch would check the dictionary of the file anew.
+    (batch, other) = read_batches([io.BytesIO(damaged_dictionary([0, 0, 0, 0]))])[1]
+    assert [*batch.x.dicts(), *other.x.dicts()] == [{"x=a": 1}] * 4
+    with pytest.raises(DataError, match=r"^the file, record 3, column 'x': strings must be UTF-8"):
+        [*read_batches([io.BytesIO(damaged_dictionary([0, 0, 1, 0]))])[1]]
+
+
+def test_damage_that_only_the_native_reader_sees_names_the_file():
+    table = pa.table({"n": [1.5] * 4, "x": ["first", "second", "third", "fourth"], "label": [1, 2, 1, 2]})
+    data = bytearray(as_arrow(table))
+    offsets = np.array([0, 5, 11, 16, 22], dtype=np.int32).tobytes()
+    at = data.index(offsets)
+    data[at + 4 : at + 8] = np.int32(2**30).tobytes()
+    features = Features(kinds={"x": "text"})
+    problem = "the table is not valid: an offset, an index or a length lies outside of an array"
+    with pytest.raises(DataError, match=f"^the file: {problem}$"):
+        [*read_batches([io.BytesIO(data)], features=features)[1]]

@@ -79,8 +79,11 @@ def table_rows(table: Any, features: Features, slots: int = 0) -> NamedRows:
 
 
 def read_columns(data: Any, spec: FeatureSpec, labels: str, flags: tuple[bool, bool, int], used: Any = None) -> Any:
-    """Return what `read_arrow` does, given the flags of a reader."""
-    return read_arrow(data, spec, labels, *flags, utc_offset, used)
+    """Return what `read_arrow` does, given the flags of a reader; a table that contradicts itself is a DataError."""
+    try:
+        return read_arrow(data, spec, labels, *flags, utc_offset, used)
+    except ValueError as error:
+        raise DataError(str(error)) from None
 
 
 def table_columns(table: Any) -> list[str]:

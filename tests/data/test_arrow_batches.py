@@ -1,6 +1,7 @@
 """Batches of Parquet and Arrow: the data alone divides them, each fits into memory, and what is read is checked."""
 
 import io
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ from pyarrow import ipc, parquet
 from scwlearn import Features
 from scwlearn.data.io.errors import DataError, SkippedRecords
 from scwlearn.data.options import ReaderOptions
+from scwlearn.data.parts import PartedData, read_part
 from scwlearn.data.reading import read_batches
 
 pytestmark = pytest.mark.native
@@ -92,3 +94,21 @@ def test_damage_that_only_the_native_reader_sees_names_the_file():
     problem = "the table is not valid: an offset, an index or a length lies outside of an array"
     with pytest.raises(DataError, match=f"^the file: {problem}$"):
         [*read_batches([io.BytesIO(data)], features=features)[1]]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100, 1000])
+def test_errors_in_a_part_name_the_record_of_the_file(tmp_path, rows):
+    table = pa.table(
+        {"a": np.arange(1000.0), "w": [-1.0 if i == 754 else 1.0 for i in range(1000)], "label": [1] * 1000}
+    )
+    path = tmp_path / "some.arrow"
+    path.write_bytes(as_arrow(table, rows))
+    skipped = SkippedRecords()
+    options = ReaderOptions(on_error="skip", skipped=skipped)
+    schema, batches = read_batches([path], weight="w", options=options)
+    assert sum(map(len, batches)) == 999
+    parts = PartedData([path], schema)
+    for k in range(7):
+        for _ in read_part(parts.part(Fraction(k, 7), Fraction(k + 1, 7)), schema, options):
+            pass
+    assert [error.line for error in skipped.first] == [755, 755]

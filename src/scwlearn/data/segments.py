@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from scwlearn.data.batch import Batch
+from scwlearn.data.formats import get_format
 from scwlearn.data.io.errors import DataError, NoExamples, SkippedRecords
 from scwlearn.data.io.remote import RemoteFile
 from scwlearn.data.io.streams import source_name
@@ -48,7 +49,7 @@ def read_segment(
 ) -> Generator[Batch, None, None]:
     """Yield the examples of a segment in batches; nothing if it has none."""
     is_excerpt = isinstance(segment.source, str) and segment.end is not None
-    with _lines_of_the_file(segment, options.skipped):
+    with _lines_of_the_file(segment, schema.format, options.skipped):
         _check_unchanged(segment)
         opened = Excerpt(segment) if is_excerpt else None
         try:
@@ -133,8 +134,8 @@ class Excerpt(io.RawIOBase):
 
 
 @contextmanager
-def _lines_of_the_file(segment: Segment, skipped: SkippedRecords) -> Iterator[None]:
-    """Count the lines of errors from the beginning of the file, not of the segment."""
+def _lines_of_the_file(segment: Segment, format: str, skipped: SkippedRecords) -> Iterator[None]:
+    """Count the lines or records of errors from the beginning of the file, not of the segment."""
     known = len(skipped.first)
     errors: list[DataError] = []
     try:
@@ -145,14 +146,16 @@ def _lines_of_the_file(segment: Segment, skipped: SkippedRecords) -> Iterator[No
     finally:
         placed = [each for each in [*errors, *skipped.first[known:]] if each.line]
         if segment.begin and placed:
-            before = segment.begin if segment.cut_at == "units" else _lines_before(segment)
+            before = _lines_before(segment, format)
             for each in placed:
                 each.line += before
 
 
-def _lines_before(segment: Segment) -> int:
-    """Return how many lines end before a segment, without the header, which is part of every segment."""
+def _lines_before(segment: Segment, format: str) -> int:
+    """Return how many lines or records end before a segment, without the header, which is part of every segment."""
     assert isinstance(segment.source, str)
+    if segment.cut_at == "units":
+        return get_format(format).count_rows(segment.source, segment.begin)
     with open(segment.source, "rb") as file:
         file.seek(segment.header)
         left, lines = segment.begin - segment.header, 0

@@ -54,6 +54,8 @@ class Format(NamedTuple):
     cut_at: Literal["lines", "records"] | None = None
     #: Returns the number of units between which a table can be cut, rows or record batches, and about how many rows.
     count_units: Callable[[str], tuple[int, int]] | None = None
+    #: Returns the number of rows in the first units of a table.
+    count_rows: Callable[[str, int], int] = lambda path, units: units
 
 
 @cache

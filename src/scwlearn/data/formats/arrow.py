@@ -13,4 +13,5 @@ FORMAT = Format(
     magic=(b"ARROW1", b"\xff\xff\xff\xff"),
     fixed_columns=True,
     count_units=arrow_class("count_arrow"),
+    count_rows=arrow_class("count_arrow_rows"),
 )

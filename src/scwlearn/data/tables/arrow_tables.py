@@ -207,6 +207,13 @@ def count_arrow(path: str) -> tuple[int, int]:
         return batches, batches * reader.get_batch(0).num_rows if batches else 0
 
 
+def count_arrow_rows(path: str, batches: int) -> int:
+    """Return the number of rows in the first record batches of an Arrow file."""
+    with _data_errors("arrow"), pa.memory_map(path) as file:
+        reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=[0]))
+        return sum(int(reader.get_batch(i).num_rows) for i in range(batches))
+
+
 def _some_rows(file: Any, rows: range, batch_rows: int, columns: list[str]) -> Iterator[Any]:
     """Yield rows of a Parquet file; only the row groups that have some of them are read."""
     groups = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]

@@ -18,7 +18,7 @@
 
 namespace scwlearn {
 
-// The seconds that the local time of a zone is ahead of UTC, at a time in seconds since 1970.
+// The seconds that the local time of a zone is ahead of UTC, at a time in seconds since 1970; NaN if the zone is unknown.
 using UtcOffset = std::function<double(std::string_view zone, std::int64_t seconds)>;
 
 // Remembers the offsets of whole days, as asking for one is slow.
@@ -26,9 +26,11 @@ class ZoneOffsets {
 public:
     ZoneOffsets(const UtcOffset& ask, std::string_view zone) : ask_(ask), zone_(zone) {}
 
+    bool is_known() const { return is_utc() || !std::isnan(ask_(zone_, 0)); }
+
     double at(double seconds) {
         constexpr double kDay = 86400.0, kFar = 1e12;
-        if (zone_.empty() || zone_ == "UTC" || !(std::abs(seconds) < kFar)) return 0.0;
+        if (is_utc() || !(std::abs(seconds) < kFar)) return 0.0;
         const auto second = static_cast<std::int64_t>(std::floor(seconds));
         const auto day = static_cast<std::int64_t>(std::floor(seconds / kDay));
         const auto [place, is_new] = days_.try_emplace(day, 0.0);
@@ -41,6 +43,8 @@ public:
     }
 
 private:
+    bool is_utc() const noexcept { return zone_.empty() || zone_ == "UTC"; }
+
     const UtcOffset& ask_;
     std::string zone_;
     std::unordered_map<std::int64_t, double> days_;
@@ -207,6 +211,7 @@ private:
         const Kind kind = column.key.kind;
         if (!column.is_structure() && !column.values.is_readable())
             return builder_.fail("type", column.key, column.values.name());
+        if (!column.offsets.is_known()) return builder_.fail("zone", column.key, column.values.zone());
         if (kind != Kind::label && kind != Kind::weight) return true;
         bool& is_taken = kind == Kind::label ? has_label_column_ : parsed_.weighted;
         if (is_taken) return builder_.fail("repeated", column.key, {});

@@ -94,7 +94,7 @@ void bind_arrow(nb::module_& module) {
                "most_found"_a, "utc_offset"_a, "used"_a.none() = nb::none(),
                "Read the batches of a table, which is what __arrow_c_stream__ or __arrow_c_array__ return, or if the array "
                "`used` is given, as many records of a single batch as fill the rows, and store their number there. "
-               "`utc_offset(zone, seconds)` returns how many seconds a zone is ahead of UTC. Return "
+               "`utc_offset(zone, seconds)` returns how many seconds a zone is ahead of UTC, or NaN if it is unknown. Return "
                "what parse_csv returns, with the number of each record in place of its line; 0 is the table as a whole.");
 }
 

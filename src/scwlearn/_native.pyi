@@ -448,7 +448,7 @@ class JsonArrayCutter:
 
 def read_arrow(data: object, spec: FeatureSpec, labels: str, labels_optional: bool, skip_faults: bool, most_found: int, utc_offset: Callable, used: Annotated[NDArray[numpy.int64], dict(shape=(1), order='C', device='cpu')] | None = None) -> tuple[tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list, Annotated[NDArray, dict(shape=(None,), order='C')] | None], tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')], list, bool], Annotated[NDArray, dict(shape=(None,), order='C')] | None, Annotated[NDArray, dict(shape=(None,), order='C')], int, tuple[Annotated[NDArray, dict(shape=(None,), order='C')], list[tuple[str, int, str, bytes]]]]:
     """
-    Read the batches of a table, which is what __arrow_c_stream__ or __arrow_c_array__ return, or if the array `used` is given, as many records of a single batch as fill the rows, and store their number there. `utc_offset(zone, seconds)` returns how many seconds a zone is ahead of UTC. Return what parse_csv returns, with the number of each record in place of its line; 0 is the table as a whole.
+    Read the batches of a table, which is what __arrow_c_stream__ or __arrow_c_array__ return, or if the array `used` is given, as many records of a single batch as fill the rows, and store their number there. `utc_offset(zone, seconds)` returns how many seconds a zone is ahead of UTC, or NaN if it is unknown. Return what parse_csv returns, with the number of each record in place of its line; 0 is the table as a whole.
     """
 
 class ModelBatches:

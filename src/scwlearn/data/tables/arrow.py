@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections import Counter
@@ -18,7 +19,7 @@ from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.records import record_error
 
-_FIXED_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)", re.ASCII)
+_FIXED_OFFSET = re.compile(r"([+-])([01]\d|2[0-3]):?([0-5]\d)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # A day within the years of Python's calendar, in seconds since 1970.
 _FIRST_SECOND, _LAST_SECOND = -62_135_510_400, 253_402_214_400
@@ -105,6 +106,9 @@ def table_error(fault: str, key: str, found: bytes, *, record: int) -> DataError
     if fault == "type":
         allowed = "numbers, bools, strings, dates, timestamps, structs and lists of strings can be used"
         return DataError(f"the column {key!r} has {name}; {allowed}", hint=_LEAVE_OUT)
+    if fault == "zone":
+        problem = f"the column {key!r} has the unknown time zone {found.decode(errors='replace')!r}"
+        return DataError(problem, hint="convert the times to UTC; on Windows: pip install tzdata")
     if fault == "label type":
         return DataError(f"the label {key!r} must be numeric or categorical, but has {name}")
     if fault == "weight type":
@@ -119,14 +123,17 @@ def table_error(fault: str, key: str, found: bytes, *, record: int) -> DataError
 
 
 def utc_offset(zone: str, seconds: int) -> float:
-    """Return by how many seconds a time zone is ahead of UTC, at a time in seconds since 1970."""
+    """Return by how many seconds a time zone is ahead of UTC, at a time in seconds since 1970; NaN if it is unknown."""
+    known = _zone(zone)
+    if known is None:
+        return math.nan
     moment = _EPOCH + timedelta(seconds=min(max(seconds, _FIRST_SECOND), _LAST_SECOND))
-    offset = moment.astimezone(_zone(zone)).utcoffset()
+    offset = moment.astimezone(known).utcoffset()
     return 0.0 if offset is None else offset.total_seconds()
 
 
 @cache
-def _zone(name: str) -> tzinfo:
+def _zone(name: str) -> tzinfo | None:
     from zoneinfo import ZoneInfo
 
     fixed = _FIXED_OFFSET.fullmatch(name)
@@ -136,8 +143,7 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        hint = "convert the times to UTC; on Windows: pip install tzdata"
-        raise DataError(f"unknown time zone {name!r}", hint=hint) from None
+        return None
 
 
 def _exported(table: Any) -> Any:

@@ -109,6 +109,37 @@ def test_every_offset_of_less_than_a_day_is_a_zone(minutes, colon):
     assert utc_offset(f"{'-' if minutes < 0 else '+'}{hours:02}{colon}{rest:02}", 0) == 60 * minutes
 
 
+NUL_NAMES = {
+    "arrow": lambda: pa.table({"a\0b": [1.0]}),
+    "batch": lambda: pa.record_batch({"a\0b": [1.0]}),
+    "reader": lambda: pa.table({"a\0b": [1.0]}).to_reader(),
+    "nested": lambda: pa.table({"s": [{"t": {"a\0b": 1.0}}]}),
+    "structs": lambda: pa.array([{"a\0b": 1.0}]),
+    "pandas": lambda: pd.DataFrame({"a\0b": [1.0]}),
+    "pandas objects": lambda: pd.DataFrame({"a\0b": [1.0], "s": [{"x", "y"}]}),
+    # Polars would end the process.
+    "polars": lambda: pl.DataFrame({"a\0b": [1.0]}),
+    "polars structs": lambda: pl.DataFrame({"s": [{"t": {"a\0b": 1.0}}]}),
+    "polars lists": lambda: pl.DataFrame({"s": [[{"a\0b": 1.0}]]}),
+    "polars series": lambda: pl.Series([{"a\0b": 1.0}]),
+}
+
+
+@pytest.mark.parametrize("name", NUL_NAMES)
+def test_the_name_of_a_column_must_not_contain_nul(name):
+    message = "the name of a column must not contain NUL; found 'a\\x00b'"
+    with pytest.raises(DataError, match=exactly(message)):
+        table_rows(NUL_NAMES[name](), Features())
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_no_name_of_a_file_contains_nul(nested):
+    table = pa.table({"a\0b": [1.0], "label": [1]} if not nested else {"s": [{"a\0b": 1.0}], "label": [1]})
+    message = "the file: the name of a column must not contain NUL; found 'a\\x00b'"
+    with pytest.raises(DataError, match=exactly(message)):
+        read_batches([as_file(table)])
+
+
 def test_an_array_is_no_table():
     with pytest.raises(TypeError, match=exactly("a table must have columns, got an array of type list<int64>")):
         table_rows(pa.array([[1]]), Features())

@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from typing import Any
@@ -55,7 +55,7 @@ def table_rows(table: Any, features: Features, slots: int = 0) -> NamedRows:
     Raises
     ------
     DataError
-        If a column has a type that cannot be used, or a value does not fit its kind.
+        If a column has a name or a type that cannot be used, or a value does not fit its kind.
 
     Examples
     --------
@@ -85,6 +85,28 @@ def read_columns(data: Any, spec: FeatureSpec, labels: str, flags: tuple[bool, b
         return read_arrow(data, spec, labels, *flags, utc_offset, used)
     except ValueError as error:
         raise DataError(str(error)) from None
+
+
+def check_no_nul(schema: Any) -> None:
+    """Raise a DataError if a name in a schema has a NUL, where Arrow's C interface ends it, and polars the process."""
+    for name in _names_in(schema):
+        if "\0" in name:
+            raise DataError("the name of a column must not contain NUL", found=shown(name))
+
+
+def _names_in(schema: Any) -> Iterator[str]:
+    """Yield all names of a schema or a type of pyarrow or polars."""
+    if isinstance(schema, Mapping):
+        fields = [*schema.items()]
+    else:
+        own = schema.fields if hasattr(schema, "fields") else schema if isinstance(schema, Iterable) else ()
+        fields = [(field.name, field.dtype if hasattr(field, "dtype") else field.type) for field in own]
+    for name, inner in fields:
+        yield name
+        yield from _names_in(inner)
+    for kind in ("storage_type", "value_type", "inner"):
+        if hasattr(schema, kind):
+            yield from _names_in(getattr(schema, kind))
 
 
 def table_columns(table: Any) -> list[str]:
@@ -150,9 +172,16 @@ def _exported(table: Any) -> Any:
     """Return what a table hands over by Arrow's C interface, or None if it can only be read as dicts."""
     if _is_pandas(table):
         table = _arrow_table(table)
+    check_no_nul(_schema(table))
     if hasattr(table, "__arrow_c_stream__"):
         return table.__arrow_c_stream__()
     return table.__arrow_c_array__() if hasattr(table, "__arrow_c_array__") else None
+
+
+def _schema(table: Any) -> Any:
+    """Return the schema of a table of pyarrow or polars, or the type of an array; nothing for another library."""
+    is_known = type(table).__module__.partition(".")[0] in ("pyarrow", "polars")
+    return next((getattr(table, name) for name in ("schema", "type", "dtype") if is_known and hasattr(table, name)), ())
 
 
 def _is_pandas(table: Any) -> bool:
@@ -198,6 +227,7 @@ def _names(frame: Any) -> list[str]:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise DataError(f"two columns have the name {repeated[0]!r}; names must be unique")
+    check_no_nul(dict.fromkeys(names))
     return names
 
 

@@ -20,13 +20,13 @@ from scwlearn._util.memory import check_memory
 from scwlearn.data.batch import Batch
 from scwlearn.data.detect import SAMPLE
 from scwlearn.data.features import Features
-from scwlearn.data.io.errors import DataError, shown
+from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader
 from scwlearn.data.records import record_batches
 from scwlearn.data.schema import Schema, spec_of
-from scwlearn.data.tables.arrow import read_columns, table_error
+from scwlearn.data.tables.arrow import check_no_nul, read_columns, table_error
 from scwlearn.data.tables.resolve import check_names, is_complete, resolve_columns, resolve_kinds, sample_size
 from scwlearn.data.tables.table_writer import TableWriter
 from scwlearn.data.writer import error_at, label_values
@@ -60,10 +60,7 @@ class _RecordBatchReader(Reader):
         """Find the label and the weight; return the columns to read, at least one, so that rows can be counted."""
         features = self.schema.features
         check_names(schema.names)
-        for name in schema.names:
-            # The C interface would end the name there.
-            if "\0" in name:
-                raise DataError("the name of a column must not contain NUL", found=shown(name))
+        check_no_nul(schema)
         leaves = [(name, field.name) for field in schema for name in _leaf_names(field, features)]
         # A column "a.b" is one with b in a column a.
         self._names = [*dict.fromkeys(name for name, _ in leaves)]

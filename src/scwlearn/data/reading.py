@@ -11,7 +11,7 @@ from scwlearn._util.checks import check_choice
 from scwlearn.data.batch import Batch
 from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.formats import detect_format, format_names, get_format, is_enough
-from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.errors import DataError, NoExamples
 from scwlearn.data.io.streams import Source, Stream, expand_sources, open_source, source_name
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
@@ -119,7 +119,8 @@ def _read(
     if not sources:
         raise ValueError("sources is empty; pass at least one file")
     schema: Schema | None = None
-    width = 0
+    empty: NoExamples | None = None
+    found_some, width = False, 0
     for source in sources:
         with ExitStack() as opened:
             if isinstance(source, Batch):
@@ -140,14 +141,20 @@ def _read(
             else:
                 batches = get_format(found).reader(stream, initial, options).read()
             opened.callback(batches.close)
-            complete = next(batches)
-            if schema is None:
-                schema = complete
-                yield schema
-            for batch in batches:
-                if isinstance(batch.x, Rows):
-                    width = max(width, batch.x.width)
-                yield batch.widened(width)
+            try:
+                complete = next(batches)
+                if schema is None:
+                    schema = complete
+                    yield schema
+                for batch in batches:
+                    found_some = True
+                    if isinstance(batch.x, Rows):
+                        width = max(width, batch.x.width)
+                    yield batch.widened(width)
+            except NoExamples as error:
+                empty = empty or error
+    if empty is not None and not found_some:
+        raise empty
     if schema is None:
         raise DataError(f"all sources are empty: {', '.join(map(_name, sources))}")
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import ipc
 
-from scwlearn import Features
+from scwlearn import Features, StreamClassifier
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.reading import read_batches
 from scwlearn.data.tables.arrow import table_rows, utc_offset
@@ -75,6 +75,16 @@ def test_a_type_that_cannot_be_used_is_refused_or_ignored(column, name):
 def test_an_invalid_table_is_refused(table, message):
     with pytest.raises(DataError, match=exactly(message)):
         table_rows(table, Features())
+
+
+def test_no_record_of_a_table_can_be_left_out():
+    message = (
+        "examples[0], column 'x': a value of a text column must be a string or a list of strings; found '1' (correct "
+        "the value, or declare another kind)"
+    )
+    model = StreamClassifier("arow", features=Features(kinds={"x": "text"}))
+    with pytest.raises(DataError, match=exactly(message)):
+        model.learn_many(pa.table({"x": [1]}), [1])
 
 
 def as_file(table):

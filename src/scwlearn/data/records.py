@@ -67,13 +67,13 @@ def _typed(numbers: NDArray[np.float64], *, all_bools: bool) -> NDArray[Any]:
     return known.astype(np.int64) if are_integers else known
 
 
-def record_error(kind: str, key: str, found: bytes, *, line: int) -> DataError:
+def record_error(kind: str, key: str, found: bytes, *, line: int, skippable: bool = True) -> DataError:
     """Return the error of a record: a fault of its label or weight, or one that the builder of rows reports."""
     # The text may be cut inside a character.
     text = found.decode(errors="ignore")
     if kind in _PROBLEMS:
         hint = "name it in {categorical}" if kind == "label integer" else None
         return DataError(_PROBLEMS[kind], found=shown(text), line=line, column=key or None, hint=hint)
-    error = feature_error(kind, key, text)
+    error = feature_error(kind, key, text, skippable=skippable)
     error.line = line
     return error

@@ -73,7 +73,7 @@ def table_rows(table: Any, features: Features, slots: int = 0) -> NamedRows:
     rows, _, _, _, _, (_, faults) = read_columns(data, spec, "any", (True, False, 1))
     if faults:
         fault, record, key, found = faults[0]
-        error = table_error(fault, key, found, record=0)
+        error = table_error(fault, key, found, record=0, skippable=False)
         error.source = f"examples[{record - 1}]" if record else ""
         raise error
     return NamedRows.of_arrays(*rows)
@@ -122,8 +122,8 @@ def table_records(table: Any, count: int) -> list[dict[str, Any]]:
     return found
 
 
-def table_error(fault: str, key: str, found: bytes, *, record: int) -> DataError:
-    """Return the error for a fault of the native reader, in a record or in a whole column."""
+def table_error(fault: str, key: str, found: bytes, *, record: int, skippable: bool = True) -> DataError:
+    """Return the error for a fault of the native reader, in a record, which may be left out, or in a whole column."""
     name = f"the type {found.decode(errors='replace')}"
     if fault == "type":
         allowed = "numbers, bools, strings, dates, timestamps, structs and lists of strings can be used"
@@ -139,7 +139,7 @@ def table_error(fault: str, key: str, found: bytes, *, record: int) -> DataError
         return DataError(f"two columns have the name {key!r}; names must be unique")
     if fault == "utf8":
         return DataError("strings must be UTF-8", found=shown(found), line=record, column=key, unit="record")
-    error = record_error(fault, key, found, line=record)
+    error = record_error(fault, key, found, line=record, skippable=skippable)
     error.unit = "record"
     return error
 

@@ -150,6 +150,19 @@ def test_no_name_of_a_file_contains_nul(nested):
         read_batches([as_file(table)])
 
 
+def test_a_lazy_frame_must_be_collected():
+    lazy = pl.DataFrame({"a": [1.0]}).lazy()
+    message = (
+        "a table must be a data frame, an Arrow table or another object with Arrow's C interface, got a LazyFrame, "
+        "which has no rows yet; call .collect()"
+    )
+    model = StreamClassifier("arow")
+    for call in (lambda: model.learn_many(lazy, [1]), lambda: model.predict_many(lazy), lambda: Features.detect(lazy)):
+        with pytest.raises(TypeError, match=exactly(message)):
+            call()
+    model.learn_many(lazy.collect(), [1])
+
+
 def test_an_array_is_no_table():
     with pytest.raises(TypeError, match=exactly("a table must have columns, got an array of type list<int64>")):
         table_rows(pa.array([[1]]), Features())

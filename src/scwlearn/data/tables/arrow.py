@@ -29,7 +29,10 @@ _LEAVE_OUT = "convert it to one of them, or leave it out with {ignore}"
 
 
 def is_table(x: Any) -> bool:
-    """Return whether an object is a table: a data frame, or anything with Arrow's C interface."""
+    """Return whether an object is a table: a data frame, or anything with Arrow's C interface; refuse a lazy frame."""
+    if hasattr(type(x), "collect") and hasattr(type(x), "collect_schema"):
+        allowed = "a table must be a data frame, an Arrow table or another object with Arrow's C interface"
+        raise TypeError(f"{allowed}, got a {type(x).__name__}, which has no rows yet; call .collect()")
     is_frame = hasattr(x, "to_dicts") or (hasattr(x, "columns") and hasattr(x, "to_dict"))
     return is_frame or hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__")
 

@@ -176,12 +176,12 @@ class _Column:
     def is_numeric(self, texts: list[str]) -> bool:
         """Return whether texts are numbers or bools, or markers of missing values."""
         return all(self._match_number(text) or text.lower() in _NOT_A_NUMBER | _BOOLS for text in texts)
+
     def label_kind(self) -> str:
         """Return the kind of the labels: numbers if all of them are, as the features are written."""
         texts = [value.strip() for value in self.values if isinstance(value, str)]
         are_numbers = not texts or (self.untyped and all(map(self._match_number, texts)))
         return "numeric" if are_numbers else "categorical"
-
 
     @property
     def _match_number(self) -> Callable[[str], re.Match[str] | None]:

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view lines = chosen.lines();
     VwForm form;
     FeatureSpec spec;
-    if (chosen.flag(4)) spec.kinds = {{"n", Kind::ignore}, {"", Kind::ignore}};
+    if (chosen.flag(4)) spec.kinds = {{"n", Kind::ignore}, {"", Kind::ignore}, {"c", Kind::categorical}, {"n^d", Kind::numeric}};
     if (chosen.flag(5)) spec.text.ngram = 2;
     if (chosen.flag(6)) {
         spec.groups = {"n", "*"};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -42,11 +43,17 @@ struct VwParsed : ParsedLines {
     std::size_t rows() const noexcept { return labels.size(); }
 };
 
-// A namespace is a key of the records: the spec may ignore it, or cross its features, which are called namespace^name.
+// A namespace is a key of the records: the spec may ignore it, or cross its features, which are called namespace^name. If the
+// whole name is that of a feature of another key, as a table has it, the feature belongs to that key.
 class VwParser : LineParser<VwForm, VwParsed> {
 public:
     // The spec must outlive the parser.
-    VwParser(VwForm form, const FeatureSpec& spec) : LineParser(std::move(form)), spec_(spec), builder_(spec) {}
+    VwParser(VwForm form, const FeatureSpec& spec) : LineParser(std::move(form)), spec_(spec), builder_(spec) {
+        const auto has_caret = [](std::string_view name) { return name.find('^') != std::string_view::npos; };
+        declares_ = !spec.kinds.empty() || !spec.groups.empty() || spec.others == Kind::ignore;
+        declares_in_spaces_ = std::any_of(spec.groups.begin(), spec.groups.end(), has_caret) ||
+                              std::any_of(spec.kinds.begin(), spec.kinds.end(), [&](const auto& each) { return has_caret(each.first); });
+    }
 
     // Parses whole lines, of less than 2^31 bytes in all, up to the first error unless errors are skipped. Allocates
     // only to grow vectors. The rows are those of the builder.
@@ -244,6 +251,7 @@ private:
         if (!is_name(name)) return fault("name", p);
         if (utf8_count(name) > kLongestKey) return fault("prefix", p);
         key_ = &key_of(name);
+        looks_at_names_ = name.empty() ? declares_ : declares_in_spaces_;
         return after;
     }
 
@@ -269,19 +277,41 @@ private:
         }
         value *= scale_;
         if (!acceptable(value)) return fault("value", number);
-        if (key_->kind == Kind::ignore) return after;
-        if (!add(name, value, numeric)) return fault(builder_.fault().fault, p);
-        if (spec_.text.ngram > 1) names_.push_back(name);
+        const Use use = looks_at_names_ ? use_of(name, numeric) : Use{key_->kind, key_->groups, numeric};
+        if (use.kind == Kind::ignore) return after;
+        if (!add(name, value, use)) return fault(builder_.fault().fault, p);
+        if (use.joins && spec_.text.ngram > 1) names_.push_back(name);
         return after;
     }
 
-    bool add(std::string_view name, double value, bool numeric) {
+    // What the spec says about a feature: what it says about the namespace, unless it concerns the name.
+    struct Use {
+        Kind kind;
+        std::uint64_t groups;
+        bool numeric;
+        bool joins = true;  // whether it is part of the n-grams of its namespace
+    };
+
+    Use use_of(std::string_view name, bool numeric) {
+        const std::string_view whole = key_->name.empty() ? name : start_.assign(key_->name).append("^").append(name);
+        const std::optional<Owner> owner = spec_.kinds.owner_of(whole);
+        Use use{key_->kind, builder_.groups_of(whole, owner), numeric};
+        if (!owner) return use;
+        use.kind = spec_.kind_of(owner);
+        if (owner->mark == '^') return use;
+        use.joins = false;
+        // As in a record, whose words have no value.
+        if (use.kind == Kind::numeric || use.kind == Kind::date) use.numeric = !owner->has_word();
+        return use;
+    }
+
+    bool add(std::string_view name, double value, const Use& use) {
         const std::size_t caret = key_->name.empty() ? name.find('^') : std::string_view::npos;
         if (caret == std::string_view::npos || caret == 0)
-            return builder_.add_named(*key_, key_->words, name, value, numeric);
+            return builder_.add_named(*key_, use.groups, key_->words, name, value, use.numeric);
         // A name with a caret outside a namespace is the same as in the namespace that it begins with.
-        RowBuilder::Key& key = key_of(name.substr(0, caret));
-        return key.kind == Kind::ignore || builder_.add_named(key, key.words, name.substr(caret + 1), value, numeric);
+        const RowBuilder::Key& key = key_of(name.substr(0, caret));
+        return builder_.add_named(key, use.groups, key.words, name.substr(caret + 1), value, use.numeric);
     }
 
     // Names without control characters in a clean text need no other check.
@@ -310,6 +340,9 @@ private:
     const FeatureSpec& spec_;
     RowBuilder builder_;
     RowBuilder::Key* key_ = nullptr;  // the namespace
+    bool looks_at_names_ = false;     // whether the spec may concern some of its names
+    // Whether the spec may concern names outside of namespaces, and within them.
+    bool declares_ = false, declares_in_spaces_ = false;
     double scale_ = 1.0;
     bool is_clean_ = false;                // ASCII without control characters
     std::vector<std::string_view> names_;  // of the features of the namespace, for n-grams

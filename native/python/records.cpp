@@ -320,7 +320,14 @@ void bind_records(nb::module_& module) {
                                                 decimal, nan_is_missing, std::move(missing), interactions, slots));
              },
              nb::kw_only(), "kinds"_a, "others"_a, "separator"_a, "lowercase"_a, "ngram"_a, "skips"_a, "char_ngrams"_a,
-             "longest_word"_a, "decimal"_a, "nan_is_missing"_a, "missing"_a, "interactions"_a, "slots"_a);
+             "longest_word"_a, "decimal"_a, "nan_is_missing"_a, "missing"_a, "interactions"_a, "slots"_a)
+        .def(
+            "owner_of",
+            [](const FeatureSpec& spec, nb::str name) -> std::optional<nb::str> {
+                const std::optional<Owner> owner = spec.kinds.owner_of(utf8_of(name));
+                return owner ? std::optional(string_of(owner->key)) : std::nullopt;
+            },
+            "name"_a, "Return the declared key that a name is, or of which it is a feature; None if there is none.");
     nb::class_<RecordReader>(module, "RecordReader", "Reads dicts, one at a time, by a spec.")
         // The conversion to a shared pointer is noexcept, and allocates.
         .def("__init__",

@@ -1,6 +1,8 @@
 // Dates and times in text, as ISO 8601 writes them: 2026-11-17, 2026-11-17 14:30:05.25, 2026-11-17T14:30Z.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -32,6 +34,13 @@ inline std::int64_t days_since_1970(std::int64_t year, std::int64_t month, std::
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
+// What the names of the features of a date have behind its key, apart from that of the years.
+inline constexpr std::array<std::string_view, 4> kDateParts = {".weekday.sin", ".weekday.cos", ".hour.sin", ".hour.cos"};
+
+inline bool is_date_part(std::string_view suffix) noexcept {
+    return std::find(kDateParts.begin(), kDateParts.end(), suffix) != kDateParts.end();
+}
+
 // Calls action(suffix, value) for each feature of a moment, whose name is that of its key with the suffix: the years since
 // 1970, and the weekday and the hour as points on a circle. Stops if the action returns false; returns whether none did.
 template <class Action>
@@ -43,9 +52,11 @@ bool each_date_feature(const Moment& moment, const Action& action) {
     const double weekday = days + 3 - 7 * std::floor((days + 3) / 7);
     const double weekday_angle = turn * weekday / 7, hour_angle = turn * (local - days * kDay) / kDay;
     const std::pair<std::string_view, double> features[] = {
-        {"", moment.seconds / kYear},         {".weekday.sin", std::sin(weekday_angle)},
-        {".weekday.cos", std::cos(weekday_angle)}, {".hour.sin", std::sin(hour_angle)},
-        {".hour.cos", std::cos(hour_angle)},
+        {"", moment.seconds / kYear},
+        {kDateParts[0], std::sin(weekday_angle)},
+        {kDateParts[1], std::cos(weekday_angle)},
+        {kDateParts[2], std::sin(hour_angle)},
+        {kDateParts[3], std::cos(hour_angle)},
     };
     for (std::size_t i = 0; i < (moment.has_time ? std::size(features) : 3); ++i) {
         const auto& [suffix, value] = features[i];

@@ -42,6 +42,7 @@ public:
         Kind kind = Kind::automatic;
         bool long_name = false;
         bool declared = false;                  // whether the spec names it
+        bool is_word = false;                   // whether it is the name of a word's feature, such as "key=string"
         std::uint64_t groups = 0;               // one bit for each group of the spec that the key is in
         std::int64_t plain = -1;                // column of the feature that is called as the key
         std::uint32_t words = 0, grams = 0;     // prefixes "key=" of words and "key~" of characters; 0 if there are none yet
@@ -59,10 +60,12 @@ public:
         if (number == keys_.size()) {
             Key& key = keys_.emplace_back();
             key.name = key_names_[number].text;
-            key.kind = spec_.kind_of(name);
-            key.declared = spec_.kinds.contains(name);
+            const std::optional<Owner> owner = spec_.kinds.owner_of(name);
+            key.kind = spec_.kind_of(owner);
+            key.declared = owner && owner->key == name;
+            key.is_word = owner && owner->has_word();
             key.long_name = utf8_count(name) > kLongestKey;
-            key.groups = groups_of(name);
+            key.groups = groups_of(name, owner);
         }
         return keys_[number];
     }
@@ -171,13 +174,18 @@ public:
         return each_date_feature(moment, [&](std::string_view suffix, double value) {
             if (suffix.empty()) return add_plain(key, value);
             text_.assign(key.name).append(suffix);
-            return add_named(key, 0, text_, value, true);
+            return add_named(key, key.groups, 0, text_, value, true);
         });
     }
 
-    // A feature of the key with a name and a value of its own, as in VW text: the name is the prefix and the text.
-    bool add_named(Key& key, std::uint32_t prefix, std::string_view text, double value, bool numeric) {
-        return value == 0.0 || add(key, columns_.number(prefix, text), value, numeric);
+    // A feature of the key with a name, a value and groups of its own, as in VW text: the name is the prefix and the text.
+    bool add_named(const Key& key, std::uint64_t groups, std::uint32_t prefix, std::string_view text, double value, bool numeric) {
+        return value == 0.0 || add(key, groups, columns_.number(prefix, text), value, numeric);
+    }
+
+    // The groups of a key, or of the name of a feature, which belongs to the groups of its owner.
+    std::uint64_t groups_of(std::string_view name, const std::optional<Owner>& owner) const noexcept {
+        return groups_of(name) | (owner && owner->mark != '\0' ? groups_of(owner->key) : 0);
     }
 
     // Adds interactions; then the row is complete.
@@ -269,8 +277,7 @@ private:
         for (std::size_t i = 0; i < spec_.groups.size(); ++i) {
             const std::string_view group = spec_.groups[i];
             const std::string_view rest = key.starts_with(group) ? key.substr(group.size()) : std::string_view("?");
-            const bool inside = key.starts_with(group) &&
-                                (rest.empty() || rest.starts_with(spec_.separator) || rest.starts_with('^'));
+            const bool inside = rest.empty() || rest.starts_with(spec_.separator) || rest[0] == '^' || rest[0] == '=' || rest[0] == '~';
             if (inside || group == kAllGroups) groups |= std::uint64_t{1} << i;
         }
         return groups;
@@ -311,17 +318,17 @@ private:
     bool add_gram(const Key& key, std::uint32_t prefix, std::string_view gram) {
         if (grams_left_ == 0) return fail("many", key, {});
         --grams_left_;
-        return add(key, columns_.number(prefix, gram), 1.0, false);
+        return add(key, key.groups, columns_.number(prefix, gram), 1.0, false);
     }
 
     bool add_word(Key& key, std::string_view word) {
-        return make_prefix(key, key.words, '=') && add(key, columns_.number(key.words, word), 1.0, false);
+        return make_prefix(key, key.words, '=') && add(key, key.groups, columns_.number(key.words, word), 1.0, false);
     }
 
     bool add_plain(Key& key, double value) {
         if (value == 0.0) return true;
         if (key.plain < 0) key.plain = columns_.number(0, key.name);
-        return add(key, static_cast<std::uint32_t>(key.plain), value, true);
+        return add(key, key.groups, static_cast<std::uint32_t>(key.plain), value, !key.is_word);
     }
 
     // Makes a prefix of the key's features, unless there is one.
@@ -333,9 +340,9 @@ private:
         return true;
     }
 
-    bool add(const Key& key, std::uint32_t column, double value, bool numeric) {
+    bool add(const Key& key, std::uint64_t groups, std::uint32_t column, double value, bool numeric) {
         if (features_.size() >= kMostFeatures || columns_.bytes() - bytes_before_ > kMostNameBytes) return fail("many", key, {});
-        if (!features_.add({column, numeric, value, key.groups})) return fail("sum", key, text_of(value));
+        if (!features_.add({column, numeric, value, groups})) return fail("sum", key, text_of(value));
         return true;
     }
 

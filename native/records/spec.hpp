@@ -3,16 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-namespace scwlearn {
+#include "records/kinds.hpp"
 
-// What the values of a key are. `automatic`: the type of each value decides. The label and the weight are not features.
-enum class Kind : std::uint8_t { automatic, numeric, categorical, text, date, ignore, label, weight };
+namespace scwlearn {
 
 // Unicode tables; the defaults know ASCII only.
 struct Letters {
@@ -32,20 +30,13 @@ struct TextForm {
     Letters letters;
 };
 
-// Allows lookups by views.
-struct TextHash : std::hash<std::string_view> {
-    using is_transparent = void;
-};
-template <class Value>
-using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
-
 // An interaction lists groups; `kAllGroups` stands for every key. A key is in a group if it is the group, or if the group
-// with the separator or ^ behind it starts the key.
+// starts it and the separator, or a mark of the name of a feature, is behind it.
 inline constexpr std::size_t kMostGroups = 64;
 inline constexpr std::string_view kAllGroups = "*";
 
 struct FeatureSpec {
-    TextMap<Kind> kinds;
+    Kinds kinds;
     Kind others = Kind::automatic;     // of all other keys
     std::string separator = ".";       // joins the keys of nested objects
     TextForm text;
@@ -56,10 +47,15 @@ struct FeatureSpec {
     std::vector<std::vector<std::size_t>> interactions;  // numbers of groups
     std::int64_t slots = 0;  // number of features if names are hashed, else 0
 
-    Kind kind_of(std::string_view key) const {
-        const auto found = kinds.find(key);
-        return found == kinds.end() ? others : found->second;
+    // A key that is the name of a feature, such as "key=string", is a number, unless the key that it comes from is left out.
+    Kind kind_of(const std::optional<Owner>& owner) const noexcept {
+        if (!owner) return others;
+        if (owner->mark == '\0') return owner->kind;
+        if (is_left_out(owner->kind)) return Kind::ignore;
+        if (owner->mark != '^') return Kind::numeric;
+        return others == Kind::ignore ? Kind::automatic : others;
     }
+    Kind kind_of(std::string_view key) const { return kind_of(kinds.owner_of(key)); }
 };
 
 }  // namespace scwlearn

@@ -392,6 +392,11 @@ class FeatureSpec:
 
     def __init__(self, *, kinds: dict, others: str, separator: str, lowercase: bool, ngram: int, skips: int, char_ngrams: tuple[int, int], longest_word: int, decimal: str, nan_is_missing: bool, missing: Sequence[str], interactions: Sequence[Sequence[str]], slots: int) -> None: ...
 
+    def owner_of(self, name: str) -> str | None:
+        """
+        Return the declared key that a name is, or of which it is a feature; None if there is none.
+        """
+
 class RecordReader:
     """Reads dicts, one at a time, by a spec."""
 

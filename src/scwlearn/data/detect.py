@@ -105,7 +105,10 @@ def detect(
 def numeric_columns(values: Mapping[str, Sequence[str]], features: Features) -> list[str]:
     """Return the columns without a declared kind whose values are all numbers, given as strings."""
     found = []
+    owner_of = features.spec().owner_of
     for name, texts in values.items():
+        if (owner := owner_of(name)) is not None and features.kinds[owner] == "ignore":
+            continue
         known = [text.strip() for text in texts if not is_missing(text, features)]
         if name not in features.kinds and _Column(name, known, features, untyped=True).is_numeric(known):
             found.append(name)
@@ -173,15 +176,15 @@ class _Column:
             return "date"
         return self._kind_of_strings(texts, notes)
 
-    def is_numeric(self, texts: list[str]) -> bool:
-        """Return whether texts are numbers or bools, or markers of missing values."""
-        return all(self._match_number(text) or text.lower() in _NOT_A_NUMBER | _BOOLS for text in texts)
-
     def label_kind(self) -> str:
         """Return the kind of the labels: numbers if all of them are, as the features are written."""
         texts = [value.strip() for value in self.values if isinstance(value, str)]
         are_numbers = not texts or (self.untyped and all(map(self._match_number, texts)))
         return "numeric" if are_numbers else "categorical"
+
+    def is_numeric(self, texts: list[str]) -> bool:
+        """Return whether texts are numbers or bools, or markers of missing values."""
+        return all(self._match_number(text) or text.lower() in _NOT_A_NUMBER | _BOOLS for text in texts)
 
     @property
     def _match_number(self) -> Callable[[str], re.Match[str] | None]:

@@ -95,8 +95,8 @@ class Features:
         Decimal mark of numbers in text.
     interactions : sequence
         Products of features: "sender:subject" (or a pair) multiplies each feature of one column with each of the other;
-        three names multiply three features. A name also covers the keys nested in it, and may be a VW namespace; "*" is
-        all columns. A column with itself gives the products of its pairs of features.
+        three names multiply three features. A name also covers the keys nested in it and features such as "sender=bob",
+        and may be a VW namespace; "*" is all columns. A column with itself gives the products of its pairs of features.
 
     Examples
     --------

@@ -183,6 +183,13 @@ def _detect(stream: Stream, model_schema: Schema | None) -> str:
         return model_schema.format
 
 
+def _joins_words(schema: Schema) -> bool:
+    """Return whether features of texts may come from several words, or from parts of one."""
+    features = schema.features
+    may_have_texts = features.others != "ignore" or "text" in features.kinds.values()
+    return may_have_texts and (features.ngram != 1 or features.char_ngrams is not None)
+
+
 def _initial_schema(
     format: str, model_schema: Schema | None, given: dict[str, Any], name: str, *, detects: bool
 ) -> Schema:
@@ -207,4 +214,7 @@ def _initial_schema(
         kinds = {True: "numbered features (libsvm)", False: "named features"}
         expected = kinds[numbered[model_schema.format]]
         raise DataError(f"data with {kinds[numbered[format]]}, but the model was trained on {expected}", source=name)
+    if not get_format(format).has_texts and get_format(model_schema.format).has_texts and _joins_words(model_schema):
+        problem = f"the model has n-grams of texts, but {format} data has single words, not in their order"
+        raise DataError(problem, source=name, hint="use another format")
     return replace(model_schema, format=format, is_fixed=True, **given)

@@ -366,7 +366,7 @@ def test_labels_beyond_int64_are_one_error(tmp_path):
 
 def test_labels_of_another_type_than_the_model_are_rejected(tmp_path, capsys):
     model = csv_model(tmp_path)
-    numbers = written(tmp_path / "it.vw", "1 | a\n")
+    numbers = written(tmp_path / "it.vw", "1 | size:2\n")
     said = failed(capsys, "train", numbers, "--resume", model)
     assert "it.vw, line 1: label 1 is of another type than the labels of the model: 'no', 'yes'\n" in said
 

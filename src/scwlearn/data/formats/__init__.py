@@ -48,6 +48,8 @@ class Format(NamedTuple):
     options: tuple[str, ...] = ("label", "weight", "features")
     #: Whether features have numbers, not names.
     numbered: bool = False
+    #: Whether a value may be a text, whose words have an order.
+    has_texts: bool = True
     #: Whether a file has one set of columns, which must be known before it is written.
     fixed_columns: bool = False
     #: Whether text can be cut at the end of any line, or of any record, which may span lines.

@@ -255,5 +255,6 @@ FORMAT = Format(
     sign="index:value",
     options=("zero_based",),
     numbered=True,
+    has_texts=False,
     cut_at="lines",
 )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scwlearn._native import LONGEST_KEY, LONGEST_LABEL, parse_vw, vw_labels_are_words
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.features import ALLOWED_NUMBER
+from scwlearn.data.features import ALLOWED_NUMBER, PLAIN
 from scwlearn.data.formats import Format, starts_binary
 from scwlearn.data.io.errors import shown
 from scwlearn.data.io.streams import Stream
@@ -21,6 +21,7 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import LineReader, Parsed, TooLong, rest_of
 from scwlearn.data.records import with_words
 from scwlearn.data.schema import Schema
+from scwlearn.data.tables.resolve import is_complete, missing_keys
 from scwlearn.data.weights import ALLOWED_WEIGHT
 from scwlearn.data.writer import Writer, check_names, error_at, label_values, value_text, with_names
 
@@ -53,10 +54,24 @@ class _Reader(LineReader):
 
     def chunks(self) -> Generator[Any, None, None]:
         """Yield chunks of lines, and look for the first label. It does not matter how chunks before it are parsed."""
+        is_first = True
         for chunk in super().chunks():
+            if is_first and is_complete(self.schema) and not isinstance(chunk, TooLong):
+                self._check_names(np.frombuffer(chunk, dtype=np.uint8))
+            is_first = False
             if self._has_words is None and not isinstance(chunk, TooLong):
                 self._has_words = vw_labels_are_words(np.frombuffer(chunk, dtype=np.uint8))
             yield chunk
+
+    def _check_names(self, text: NDArray[np.uint8]) -> None:
+        """Raise a DataError if the model of a table knows no feature in a text."""
+        known, found = (
+            parse_vw(text, spec, None, True, True, 1, np.zeros(1, dtype=np.int64))[0][3]
+            for spec in (self._spec, PLAIN.spec())
+        )
+        wanted = [name for name, kind in self.schema.features.kinds.items() if kind != "ignore"]
+        if wanted and found and not known:
+            raise missing_keys("lines", wanted, found)
 
     def parse(self, chunk: memoryview) -> Parsed:
         """Parse lines."""
@@ -146,5 +161,6 @@ FORMAT = Format(
     confidence=lambda line: 40 if _LINE_START.match(line) else 0,
     sign="a bar",
     options=("features",),
+    has_texts=False,
     cut_at="lines",
 )

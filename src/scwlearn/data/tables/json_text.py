@@ -25,7 +25,7 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader, TooLong, rest_of
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema, check_roles, default_label, listed, spec_of
-from scwlearn.data.tables.resolve import find_column, is_complete
+from scwlearn.data.tables.resolve import find_column, is_complete, missing_keys
 from scwlearn.data.tables.table_writer import tables_of
 from scwlearn.data.writer import Writer, WriterOptions, check_names, error_at, label_values, with_names
 
@@ -201,13 +201,14 @@ class JsonReader(Reader):
 
 def _missing_notes(schema: Schema, names: list[str]) -> tuple[DataError, ...]:
     """Return what to say about keys that do not fit the model of a table; raise a DataError if none does."""
-    kinds = schema.features.kinds
-    wanted = [name for name, kind in kinds.items() if kind != "ignore"]
-    missing = [name for name in wanted if name not in names]
-    new = [name for name in names if name not in kinds and name not in (schema.label, schema.weight)]
+    owner_of = schema.features.spec().owner_of
+    owners = {name: owner_of(name) for name in names}
+    present = {*owners.values()}
+    wanted = [name for name, kind in schema.features.kinds.items() if kind != "ignore"]
+    missing = [name for name in wanted if name not in present]
+    new = [name for name, owner in owners.items() if owner is None and name not in (schema.label, schema.weight)]
     if missing and missing == wanted:
-        problem = f"records must have keys of the training data; missing: {listed(missing)}"
-        raise DataError(problem + (f"; new: {listed(new)}" if new else ""))
+        raise missing_keys("records", missing, new)
     if not (missing and new):
         return ()
     hint = "check that they are named as in the training data"

@@ -69,6 +69,12 @@ def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions
     return found
 
 
+def missing_keys(what: str, missing: Sequence[str], new: Sequence[str]) -> DataError:
+    """Return the error of records or lines that have none of the keys of the table that a model has learned from."""
+    problem = f"{what} must have keys of the training data; missing: {listed(missing)}"
+    return DataError(problem + (f"; new: {listed(new)}" if new else ""))
+
+
 def check_names(names: Sequence[str]) -> None:
     """Raise a DataError if two columns have the same name."""
     if len({*names}) < len(names):

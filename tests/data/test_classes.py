@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scwlearn.data.labels import Classes
+from scwlearn.data.labels import Classes, count_labels
 from scwlearn.data.weights import ClassWeights
 
 
@@ -40,3 +40,17 @@ def test_fixed_class_weights_count_nothing():
     weights, seen = ClassWeights({"a": 2.0}).of(np.array([0, 1], dtype=np.int32), Classes().add(np.array(["a", "b"])))
     assert weights.tolist() == [2.0, 1.0]
     assert len(seen) == 0
+
+
+@pytest.mark.parametrize("span", [1, 7, 100, 200, 255, 2**16 - 1, 2**16, 2**32 - 1])
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i2", ">u8"])
+def test_labels_of_every_range_of_a_type_are_counted(kind, span):
+    least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+    span = min(span, most - least)
+    for low in {least, most - span, min(most - span, max(least, -(span // 2)))}:
+        values = sorted({low, low + span // 2, low + span})
+        labels = np.array([values[-1], *values, values[0]], dtype=kind)
+        found, counts = count_labels(labels)
+        assert found.dtype == np.dtype(kind).newbyteorder("=") or found.dtype == kind
+        assert found.tolist() == values
+        assert dict(zip(values, counts.tolist(), strict=True)) == {v: labels.tolist().count(v) for v in values}

@@ -126,15 +126,17 @@ def as_labels(y: Any) -> NDArray[Any]:
 def count_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the different labels, sorted, and how often each occurs."""
     if labels.dtype.kind in "iu" and len(labels):
-        low, high = int(labels.min()), int(labels.max())
+        least, low, high = labels.min(), int(labels.min()), int(labels.max())
         if high - low < _FEW_CLASSES:
-            few = np.arange(high - low + 1).astype(labels.dtype) + labels.dtype.type(low)
+            few = np.arange(high - low + 1).astype(labels.dtype) + least
             counts = np.array([np.count_nonzero(labels == label) for label in few])
             return few[counts > 0], counts[counts > 0]
         if high - low < _SMALL_RANGE:
-            counts = np.bincount((labels - labels.dtype.type(low)).astype(np.intp, copy=False))
+            # A difference may wrap in a narrow type, but not if it is read without a sign.
+            places = (labels - least).view(f"u{labels.itemsize}").astype(np.intp, copy=False)
+            counts = np.bincount(places)
             found = np.flatnonzero(counts)
-            return (found + low).astype(labels.dtype), counts[found]
+            return found.astype(labels.dtype) + least, counts[found]
     values, counts = np.unique(labels, return_counts=True)
     return values, counts
 

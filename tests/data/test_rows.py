@@ -203,3 +203,12 @@ def test_values_that_are_not_aligned_are_copied():
     assert not packed.flags.aligned
     assert all(block.values.flags.aligned for block in Rows(packed).blocks(2))
     assert np.array_equal(next(Rows(packed).blocks(3)).values, np.arange(6.0).reshape(3, 2))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_a_small_variance_far_from_0_is_that_of_the_dense_rows(missing):
+    random = np.random.default_rng(0)
+    x = (1e8 + random.normal(size=(200, 5))) * (random.random((200, 5)) >= missing)
+    sparse_rows = Rows(sparse.csr_array(x))
+    assert sparse_rows.variance() == pytest.approx(Rows(x).variance(), rel=1e-12)
+    assert sparse_rows.slice(20, 70).variance() == pytest.approx(x[20:70].var(), rel=1e-12)

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import scwlearn
 from helpers import state
 from scwlearn import KernelLearner, KernelPA1, KernelPerceptron, KernelSCW1
+from scwlearn.kernels.functions import PARAMETERS
 from scwlearn.rules import all_rules
 
 EVERY = [getattr(scwlearn, rule.kernel_estimator) for rule in all_rules()]
@@ -163,3 +164,19 @@ def test_a_kernel_separates_what_a_plane_cannot(moons):
     assert KernelPerceptron(gamma=2.0, n_epochs=5).fit(x, y).score(x, y) > scwlearn.Perceptron(n_epochs=5).fit(
         x, y
     ).score(x, y)
+
+
+@pytest.mark.parametrize("name", ["gamma", "degree", "coef0"])
+@pytest.mark.parametrize("value", [10**400, -(10**400), np.inf, True, "1"])
+def test_a_parameter_of_the_kernel_is_a_finite_number(name, value, moons):
+    with pytest.raises(ValueError, match=f"^{name} must be a "):
+        KernelSCW1(kernel="poly", **{name: value}).fit(*moons)
+
+
+@pytest.mark.parametrize("kernel", PARAMETERS)
+def test_every_kernel_takes_indices_of_64_bits(kernel, moons):
+    narrow = sparse.csr_array(moons[0])
+    wide = narrow.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    learned = [KernelSCW1(kernel=kernel, random_state=0).fit(x, moons[1]).decision_function(x) for x in (narrow, wide)]
+    assert np.array_equal(*learned)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.checks import real_number
 from scwlearn.data.labels import Classes
 
 Array = NDArray[np.float64]
@@ -40,8 +40,8 @@ class Costs:
         self.given = {true: dict(row) for true, row in given.items()}
         for true, row in self.given.items():
             for predicted, cost in row.items():
-                is_number = isinstance(cost, Real) and not isinstance(cost, bool)
-                if not is_number or not math.isfinite(cost) or cost < 0:
+                number = real_number(cost)
+                if number is None or not 0 <= number < math.inf:
                     raise ValueError(
                         f"a cost must be a finite number >= 0, got costs[{true!r}][{predicted!r}] = {cost!r}"
                     )

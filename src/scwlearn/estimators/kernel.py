@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scwlearn._util.checks import real_number
 from scwlearn._util.locks import reading
 from scwlearn.data.rows import Rows
 from scwlearn.estimators.base import MarginVariance, OnlineClassifier, make_class
@@ -115,9 +116,10 @@ def make_kernel_estimator(rule: Rule) -> type[OnlineClassifier]:
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
+    number = real_number(value)
+    if number is None or not math.isfinite(number):
         raise ValueError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
+    return number
 
 
 def _gamma(gamma: Any, rows: Rows) -> float:

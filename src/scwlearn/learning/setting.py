@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from enum import Flag, auto
-from numbers import Integral, Real
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from scwlearn._util.checks import real_number
 from scwlearn.rules import OwnRule, Rule
 
 T = TypeVar("T")
@@ -139,12 +140,10 @@ class Setting(NamedTuple):
         is_bool = isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
         if self.type is bool:
             return None if is_bool else TypeError
-        if is_bool or not isinstance(value, Integral if self.type is int else Real):
+        whole = value if isinstance(value, Integral) and not is_bool else None
+        number: Any = whole if self.type is int else real_number(value)
+        if number is None:
             return TypeError
-        try:
-            number: Any = value if self.type is int else float(value)
-        except OverflowError:  # an int may be larger than any float
-            return ValueError
         high = min(self.high, _INT_LIMIT) if self.type is int else self.high
         above = number >= self.low if self.closed or self.type is int else number > self.low
         return None if above and number < high else ValueError

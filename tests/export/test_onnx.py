@@ -77,6 +77,16 @@ def test_a_runtime_computes_the_outputs_of_the_model(name, classes):
     check_agreement(model, np.vstack([x[200:], np.zeros((1, x.shape[1])), 100 * x[:5]]))
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if "unit" not in name])
+@pytest.mark.parametrize("magnitude", [3.0, 1e60])
+def test_a_single_feature_keeps_its_precision(name, classes, magnitude):
+    x = np.random.default_rng(0).normal(size=(300, 1)) * (magnitude if "scale" in str(ESTIMATORS[name]()) else 3.0)
+    y = np.digitize(x[:, 0] / x.std(), [-0.4, 0.4][: classes - 1])
+    model = ESTIMATORS[name]().partial_fit(x[:200], y[:200])
+    check_agreement(model, x[200:])
+
+
 def test_rounding_below_0_does_not_spoil_a_variance():
     random = np.random.default_rng(0)
     x = np.repeat(random.standard_normal((200, 1)), 12, axis=1) * 1e6

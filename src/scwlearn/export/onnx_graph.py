@@ -38,9 +38,13 @@ class Node:
     __sub__ = _operator("Sub")
     __mul__ = __rmul__ = _operator("Mul")
     __truediv__ = _operator("Div")
-    __matmul__ = _operator("MatMul")
     __ge__ = _operator("GreaterOrEqual")
     __lt__ = _operator("Less")
+
+    def __matmul__(self, table: NDArray[Any]) -> Node:
+        # With a table of one row it is a product of elements. As a MatMul, ONNX Runtime would fuse it with a division by
+        # a single number before it, which it then rounds to single precision.
+        return self.graph.op("Mul" if table.shape[-2] == 1 else "MatMul", self, table)
 
     def __rsub__(self, other: Any) -> Node:
         return self.graph.op("Sub", other, self)

@@ -34,6 +34,8 @@ _ROWS_SCORED_AT_ONCE = 2**18
 _FEW_CLASSES = 1000
 # Floats that a row takes while it is scored, per class.
 _FLOATS_PER_CLASS = 64
+#: What to do instead of a model of too many weights, for messages.
+FEWER_WEIGHTS = "features with names can be hashed into fewer weights: {overflow=hash}"
 
 
 @dataclass(eq=False)
@@ -173,9 +175,7 @@ class Binary(ClassAxis):
             2 * 8 * _entries(covariance, size, 1, averaged=averaged),
             what=f"{{covariance={covariance.name}}} with {size} weights",
             instead=(
-                "{covariance=diagonal} needs only two numbers per feature"
-                if covariance.correlated
-                else "features with names can be hashed into fewer weights: {overflow=hash}"
+                "{covariance=diagonal} needs only two numbers per feature" if covariance.correlated else FEWER_WEIGHTS
             ),
         )
 

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from scwlearn._native import CommitteeByOne
 from scwlearn._util.interrupts import check_interrupts, interrupts_held
 from scwlearn._util.locks import changing, reading
-from scwlearn._util.memory import STACK, give_back_memory, memory_held
+from scwlearn._util.memory import STACK, ensure_memory, give_back_memory, memory_held
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.rows import Rows
 from scwlearn.learning.base import BaseLearner
 from scwlearn.learning.batch import WORK_FOR_THREADS, WORK_OF_A_BLOCK, LabeledBatch
-from scwlearn.learning.class_axis import Recorded
+from scwlearn.learning.class_axis import FEWER_WEIGHTS, Recorded
 from scwlearn.learning.committee.config import CommitteeConfig
 from scwlearn.learning.committee.models import Models, SharedLines, gains_from_shared_lines, shares_lines
 from scwlearn.learning.config import LearnerConfig
@@ -280,9 +280,12 @@ class Committee(Learner):
         chosen = {n: form for n, form in forms.items() if gains_from_shared_lines(form, size)}
         if len(chosen) < 2:
             return {}
-        lines = SharedLines(size)
-        scale.start(rows.width)
-        scale.state = lines.scale(rows.width)
+        # While it learns, there may be a copy for a rollback.
+        needed, what = 2 * 8 * SharedLines.entries(size), f"a committee with {size} weights"
+        with ensure_memory(needed, what=what, instead=FEWER_WEIGHTS):
+            lines = SharedLines(size)
+            scale.start(rows.width)
+            scale.state = lines.scale(rows.width)
         return {n: memory for n, form in chosen.items() if (memory := lines.take(form)) is not None}
 
     def _scales_for(self, width: int) -> Any:

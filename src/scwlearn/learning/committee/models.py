@@ -75,6 +75,11 @@ class SharedLines:
         # Behind the three numbers of the scale.
         self._left = {1: [slice(3, 4)], 2: [slice(4, 6), slice(6, 8)]}
 
+    @staticmethod
+    def entries(size: int) -> int:
+        """Return the number of entries of all lines for models of this size."""
+        return (size + 1) * SHARED_STRIDE
+
     def take(self, form: str) -> Array | None:
         """Return room for a model of this form, if there is any."""
         left = self._left[1 if form == "identity" else 2]

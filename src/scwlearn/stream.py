@@ -87,9 +87,7 @@ class StreamClassifier:
         config = configure(found, settings, defaults_of=Face.STREAM)
         self._classifier = Classifier(config, class_weight, costs, features=features or PLAIN)
         if classes is not None:
-            # Their order does not matter.
-            listed = list(classes) if isinstance(classes, set | frozenset) else classes
-            self._classifier.add_classes(given_classes(as_labels(listed)))
+            self._classifier.add_classes(given_classes(classes))
 
     @property
     def rule(self) -> Rule:

@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 import scwlearn
 from helpers import state
 from scwlearn import SCW1
+from scwlearn._util.memory import NotEnoughMemory
 from scwlearn.model.full import Full
 from scwlearn.rules import all_rules
 
@@ -104,6 +105,85 @@ def test_bad_labels_add_none_of_the_given_classes():
     with pytest.raises(TypeError, match=r"labels of type str, but the classes are \[0, 1\]"):
         model.partial_fit(X, np.where(Y, "a", "b"), classes=[0, 1, 2])
     assert state(model) == before
+
+
+BAD_CLASSES = {
+    "nan": ([0, 1, np.nan], ValueError, r"labels must be finite, got classes\[2\] = nan"),
+    "infinity": ([0, 1, np.inf], ValueError, r"labels must be finite, got classes\[2\] = inf"),
+    "complex": (np.array([0, 1, 1j]), TypeError, "labels must be strings, numbers or bools, got complex128"),
+    "masked": (
+        np.ma.masked_array([0, 1, 2], mask=[0, 0, 1]),
+        ValueError,
+        "classes is a masked array with masked values; every class needs a label",
+    ),
+    "matrix": ([[0, 1], [2, 3]], ValueError, r"classes must have one label per class, got shape \(2, 2\)"),
+    "scalar": (5, TypeError, "classes must be a list with one label per class, got int"),
+    "scalar array": (np.array(5), ValueError, r"classes must have one label per class, got shape \(\)"),
+    "string": ("ab", TypeError, "classes must be a list with one label per class, got str"),
+    "none": ([], ValueError, "classes is empty"),
+    "beyond 64 bits": ([0, 2**63], ValueError, "classes has a whole number of 64 bits"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_CLASSES)
+@pytest.mark.parametrize("make", [SCW1, scwlearn.AutoClassifier, scwlearn.KernelSCW1], ids=lambda e: e.__name__)
+def test_bad_classes_change_nothing(make, what):
+    classes, error, message = BAD_CLASSES[what]
+    model = make().fit(X, Y)
+    before = state(model)
+    with pytest.raises(error, match=message):
+        model.partial_fit(X, Y, classes=classes)
+    assert state(model) == before
+    with pytest.raises(error, match=message):
+        make().partial_fit(X, Y, classes=classes)
+    with pytest.raises(error, match=message):
+        scwlearn.StreamClassifier(classes=classes)
+
+
+def test_classes_may_be_a_set():
+    assert SCW1().partial_fit(X, Y, classes={0, 1, 2}).classes_.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", [int, float, object])
+@pytest.mark.parametrize(
+    "make",
+    [SCW1, scwlearn.AutoClassifier, scwlearn.KernelSCW1, scwlearn.TunedClassifier],
+    ids=lambda e: e.__name__,
+)
+def test_labels_under_a_mask_are_not_learned(make, kind):
+    hidden = np.ma.masked_array(np.where(Y, 1, -999).astype(kind), mask=np.arange(len(Y)) % 2)
+    model = make()
+    for learn in filter(None, (model.fit, getattr(model, "partial_fit", None))):
+        for y in (hidden, hidden[:, np.newaxis]):
+            with pytest.raises(ValueError, match="y is a masked array with masked values; every example needs a label"):
+                learn(X, y)
+
+
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "i8"])
+@pytest.mark.parametrize("make", [SCW1, scwlearn.AutoClassifier, scwlearn.KernelSCW1], ids=lambda e: e.__name__)
+def test_labels_may_be_the_extremes_of_their_type(make, kind):
+    extremes = np.iinfo(kind)
+    model = make().fit(X, np.where(Y, extremes.max, extremes.min).astype(kind))
+    assert model.classes_.tolist() == [extremes.min, extremes.max]
+
+
+@pytest.mark.parametrize("label", [2**63, 2**64 - 1])
+def test_labels_beyond_64_bits_are_refused_everywhere(label):
+    y = np.where(Y, np.uint64(label), np.uint64(0))
+    message = "y has a whole number of 64 bits; such a label must be from -2\\*\\*63 to 2\\*\\*63 - 1"
+    stream = scwlearn.StreamClassifier()
+    records = [{"a": 1.0}] * len(y)
+    for learn in (lambda: SCW1().fit(X, y), lambda: SCW1().partial_fit(X, y), lambda: stream.learn_many(records, y)):
+        with pytest.raises(ValueError, match=message):
+            learn()
+
+
+@pytest.mark.parametrize("width", [2**50, 2**62])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rows_too_wide_for_a_committee_say_what_they_would_need(width, classes):
+    rows = sparse.csr_array((np.ones(6), (np.arange(6), np.arange(6))), shape=(6, width))
+    with pytest.raises(NotEnoughMemory, match=f"with {width + 1} weights .*needs .* GiB of memory, but only"):
+        scwlearn.AutoClassifier().fit(rows, np.arange(6) % classes)
 
 
 BAD_PARAMETERS = [

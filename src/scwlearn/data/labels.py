@@ -19,6 +19,8 @@ FIRST_INEXACT = 2.0**53
 INT64 = range(-(2**63), 2**63)
 
 _KINDS = {"b": "bool", "i": "number", "u": "number", "f": "number", "U": "str"}
+# What has a label each, in an argument.
+_ITEMS = {"y": "example", "classes": "class"}
 # Python and NumPy call them numbers.
 _NO_LABELS = (complex, np.complexfloating, np.timedelta64)
 # Up to this many classes, comparing with each is faster than sorting.
@@ -79,11 +81,13 @@ def _check_integers(labels: list[int], name: str) -> None:
             )
 
 
-def exact_labels(labels: Any) -> Any:
-    """Return labels whose strings are of type str.
+def exact_labels(labels: Any, *, name: str = "y") -> Any:
+    """Return labels whose strings are of type str; raise a ValueError for masked ones.
 
-    Of a string of another class, an Enum for example, NumPy takes what `str()` says, cut to the length of the string.
+    Of a string of another class, an Enum for example, NumPy takes what `str()` says, cut to the length of the string;
+    of a masked array it takes what lies under the mask.
     """
+    _check_unmasked(labels, name)
     if _fixed_type(labels) is not None:
         return labels
     values = np.asarray(labels, dtype=object)
@@ -94,12 +98,16 @@ def exact_labels(labels: Any) -> Any:
     return exact if hasattr(labels, "dtype") else exact.tolist()
 
 
-def as_labels(y: Any) -> NDArray[Any]:
-    """Return the labels of examples that come without a matrix: strings, numbers or bools, all of one kind."""
-    if isinstance(y, str | bytes | bytearray | Mapping | set | frozenset):
-        raise TypeError(f"y must be a list with one label per example, got {type(y).__name__}")
-    if is_masked(y):
-        raise ValueError("y is a masked array with masked values; every example needs a label")
+def _check_unmasked(labels: Any, name: str) -> None:
+    if is_masked(labels):
+        raise ValueError(f"{name} is a masked array with masked values; every {_ITEMS[name]} needs a label")
+
+
+def as_labels(y: Any, *, name: str = "y") -> NDArray[Any]:
+    """Return labels that come without a matrix: strings, numbers or bools, all of one kind."""
+    if isinstance(y, str | bytes | bytearray | Mapping | set | frozenset) or not hasattr(y, "__iter__"):
+        raise TypeError(f"{name} must be a list with one label per {_ITEMS[name]}, got {type(y).__name__}")
+    _check_unmasked(y, name)
     given = y
     if _fixed_type(y) is None:
         # A table's column of strings takes longer to go through.
@@ -107,19 +115,19 @@ def as_labels(y: Any) -> NDArray[Any]:
     if isinstance(given, list) and {_kind_of(each) for each in set(map(type, given))} == {"bool", "number"}:
         # As in calls for single examples, where True is 1.
         given = [int(label) if isinstance(label, bool | np.bool_) else label for label in given]
-    kind = label_kind(given)
+    kind = label_kind(given, name=name)
     labels = np.asarray(given)
     if kind not in _KINDS.values():
         raise TypeError(f"labels must be strings, numbers or bools, got {kind}")
     if labels.ndim != 1:
-        raise ValueError(f"y must have one label per example, got shape {labels.shape}")
+        raise ValueError(f"{name} must have one label per {_ITEMS[name]}, got shape {labels.shape}")
     if isinstance(given, list) and labels.dtype.kind == "f" and labels.tolist() != given:
         # Large integers would be rounded.
         labels = np.array(given, dtype=object)
     if labels.dtype.kind in "fO":
         bad = [i for i, label in enumerate(labels.tolist()) if label != label or abs(label) == math.inf]
         if bad:
-            raise ValueError(f"labels must be finite, got y[{bad[0]}] = {labels[bad[0]]}")
+            raise ValueError(f"labels must be finite, got {name}[{bad[0]}] = {labels[bad[0]]}")
     return labels
 
 
@@ -235,9 +243,9 @@ class Numbered(NamedTuple):
 
 def given_classes(classes: ArrayLike) -> NDArray[Any]:
     """Return classes that are declared in advance, unique and sorted; raise a ValueError if there are none."""
-    exact = exact_labels(classes)
-    label_kind(exact, name="classes")
-    given: NDArray[Any] = np.unique(np.asarray(exact))
+    # Their order does not matter.
+    listed = list(classes) if isinstance(classes, set | frozenset) else classes
+    given: NDArray[Any] = np.unique(as_labels(listed, name="classes"))
     if not len(given):
         raise ValueError("classes is empty; leave it out, or name the classes to come")
     return given

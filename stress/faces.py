@@ -365,7 +365,8 @@ def _assert_close(one: Any, other: Any, x: Any, told: str) -> None:
 
 TRIAL = Trial(
     claim="The same examples give the same model, scores and probabilities to the last bit: one by one, many at once, "
-    "as tables, matrices or files of any format, in River, scikit-learn and on the command line",
+    "as tables, matrices or files of any format, in River, scikit-learn and on the command line; up to rounding with "
+    "two classes from dense rather than sparse rows, and with a full covariance from single rows rather than batches",
     unit="configurations",
     case=_case,
     quick=150,

@@ -42,8 +42,8 @@ class Node:
     __lt__ = _operator("Less")
 
     def __matmul__(self, table: NDArray[Any]) -> Node:
-        # With a table of one row it is a product of elements. As a MatMul, ONNX Runtime would fuse it with a division by
-        # a single number before it, which it then rounds to single precision.
+        # With a table of one row it is a product of elements. ONNX Runtime would fuse a MatMul with a division by a
+        # single number before it, which it then rounds to single precision.
         return self.graph.op("Mul" if table.shape[-2] == 1 else "MatMul", self, table)
 
     def __rsub__(self, other: Any) -> Node:

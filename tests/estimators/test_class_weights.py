@@ -8,7 +8,7 @@ import pytest
 
 import scwlearn
 from class_examples import LINEAR, blobs, same_model
-from scwlearn import AROW, SCW1, KernelSCW1, Perceptron
+from scwlearn import AROW, SCW1, AutoClassifier, KernelSCW1, Perceptron
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -79,7 +79,7 @@ def test_a_class_of_weight_zero_is_not_learned():
     x, y = blobs(3)
     model = SCW1(class_weight={2: 0.0}).fit(x, y)
     assert model.n_seen_ == (y != 2).sum()
-    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.classes_.tolist() == [0, 1]
     come = SCW1(covariance="diagonal", class_weight={2: 0.0}).partial_fit(x, y)
     two = SCW1(covariance="diagonal").partial_fit(x[y != 2], y[y != 2])
     same_model(come, two)
@@ -109,3 +109,29 @@ def test_balanced_weights_find_more_of_a_rare_class(name):
 def test_a_class_whose_examples_all_weigh_nothing_is_unknown_to_fit():
     x, y = np.eye(3), np.array(["a", "b", "c"])
     assert SCW1().fit(x, y, sample_weight=[1.0, 1.0, 0.0]).classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("new", [SCW1, KernelSCW1, AutoClassifier])
+def test_fit_needs_two_classes_of_a_weight(new):
+    x, y = blobs(3)
+    said = (
+        r"^y holds 3 class\(es\), \[0, 1, 2\], and class_weight is zero for 2 of them; a classifier needs two classes$"
+    )
+    with pytest.raises(ValueError, match=said):
+        new(class_weight={0: 0.0, 2: 0.0}).fit(x, y)
+
+
+@pytest.mark.parametrize("new", [SCW1, KernelSCW1])
+@pytest.mark.parametrize("by", ["example", "class"])
+def test_after_examples_of_no_weight_every_method_says_that_nothing_was_learned(new, by):
+    x, y = blobs(2)
+    if by == "example":
+        model = new().partial_fit(x, y, sample_weight=np.zeros(len(y)))
+    else:
+        model = new(class_weight={0: 0.0, 1: 0.0}).partial_fit(x, y)
+    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function", "margin_variance"):
+        with pytest.raises(ValueError, match=r"^this learner has not learned from any row yet$"):
+            getattr(model, method)(x)
+    same = new().partial_fit(x, y)
+    if by == "example":
+        assert model.partial_fit(x, y).decision_function(x).tolist() == same.decision_function(x).tolist()

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import LARGEST_WEIGHT, SMALLEST_WEIGHT, as_number
 from scwlearn._util.checks import is_masked
-from scwlearn.data.labels import Classes
+from scwlearn.data.labels import Classes, count_labels
 
 Array = NDArray[np.float64]
 
@@ -143,6 +143,19 @@ class ClassWeights:
         seen = np.zeros(classes, dtype=np.int64)
         seen[: len(self.seen)] = self.seen
         return seen
+
+
+def training_classes(labels: NDArray[Any], weights: Array | None, class_weights: ClassWeights) -> NDArray[Any]:
+    """Return the classes of the examples of a weight other than 0; raise a ValueError if there are fewer than two."""
+    if weights is not None and not weights.any():
+        raise ValueError("sample_weight is zero for every example; there is nothing to learn from")
+    found, _ = count_labels(labels if weights is None else labels[weights != 0])
+    classes: NDArray[Any] = found[class_weights.is_nonzero(found)]
+    if len(classes) < 2:
+        left_out = len(found) - len(classes)
+        but = f", and class_weight is zero for {left_out} of them" if left_out else ""
+        raise ValueError(f"y holds {len(found)} class(es), {found.tolist()}{but}; a classifier needs two classes")
+    return classes
 
 
 def _rank_within_class(numbers: NDArray[np.int32]) -> NDArray[np.intp]:

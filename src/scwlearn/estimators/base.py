@@ -21,9 +21,9 @@ from scwlearn._util.checks import check_bool, check_int
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.locks import Frozen, changing, reading
 from scwlearn._util.threads import job_threads
-from scwlearn.data.labels import count_labels, exact_labels, given_classes, label_kind
+from scwlearn.data.labels import exact_labels, given_classes, label_kind
 from scwlearn.data.rows import ALLOWED_VALUE, Rows, check_unmasked
-from scwlearn.data.weights import check_weights
+from scwlearn.data.weights import check_weights, training_classes
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.settings import Face, settings_for
@@ -71,7 +71,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The examples. Read in place if C-ordered float32 or float64, or CSR.
         y : array-like of shape (n_samples,)
-            Their labels, of at least two classes. All classes take part from the start.
+            Their labels, of at least two classes of a weight other than 0. These take part from the start.
         sample_weight : array-like of shape (n_samples,), optional
             The weight of each example; the docstring of the class says how it acts. Examples of weight 0 are skipped.
 
@@ -89,7 +89,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         rows, labels = trial._examples(X, y, reset=True)
         weights = check_weights(sample_weight, len(rows), name="sample_weight")
         classifier = trial._start(rows).with_costs(self._costs)
-        classifier.add_classes(training_classes(labels, weights))
+        classifier.add_classes(training_classes(labels, weights, classifier.class_weights))
         if classifier.costs is not None:
             classifier.costs.check_labels(classifier.classes)
         orders = self._orders(len(rows))
@@ -412,16 +412,6 @@ def _new_of_rule(rule: Rule, face: Face) -> OnlineClassifier:
     name = rule.kernel_estimator if face is Face.KERNEL_ESTIMATOR else rule.estimator
     made: type[OnlineClassifier] = getattr(importlib.import_module(ESTIMATORS), name)
     return object.__new__(made)
-
-
-def training_classes(labels: NDArray[Any], weights: Array | None) -> NDArray[Any]:
-    """Return the classes of the examples that `fit` learns from; raise a ValueError if there are fewer than two."""
-    if weights is not None and not weights.any():
-        raise ValueError("sample_weight is zero for every example; there is nothing to learn from")
-    classes, _ = count_labels(labels if weights is None else labels[weights != 0])
-    if len(classes) < 2:
-        raise ValueError(f"y holds {len(classes)} class(es), {classes.tolist()}; a classifier needs two classes")
-    return classes
 
 
 def as_random_state(seed: Any) -> np.random.RandomState:

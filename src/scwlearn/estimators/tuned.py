@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.validation import check_is_fitted
 
 from scwlearn._util.interrupts import interrupts_held
-from scwlearn.data.weights import check_weights
-from scwlearn.estimators.base import OnlineClassifier, as_random_state, training_classes
+from scwlearn.data.weights import check_weights, training_classes
+from scwlearn.estimators.base import OnlineClassifier, as_random_state
 from scwlearn.learning.tuning import combinations, count_each, nearest_first
 
 Array = NDArray[np.float64]
@@ -117,10 +116,11 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         rows, labels = base._examples(X, y, reset=True)
         weights = check_weights(sample_weight, len(rows), name="sample_weight")
         rows.check()
-        training_classes(labels, weights)
-        makers = [partial(clone(base).set_params(**cell)._new_classifier, rows) for cell in cells]
+        classifiers = [clone(base).set_params(**cell)._new_classifier(rows) for cell in cells]
+        for classifier in classifiers:
+            training_classes(labels, weights, classifier.class_weights)
         order = next(base._orders(len(rows)))
-        counts = count_each(makers, rows, labels, order=order, weights=weights, n_jobs=self.n_jobs)
+        counts = count_each(classifiers, rows, labels, order=order, weights=weights, n_jobs=self.n_jobs)
         mistakes = [each.mistakes for each in counts]
         best = min(nearest_first(cells, base.get_params()), key=mistakes.__getitem__)
         fitted = clone(base).set_params(**cells[best]).fit(X, y, sample_weight)

@@ -282,7 +282,6 @@ class KernelLearner(BaseLearner):
     def _learn_batch(self, batch: LabeledBatch, classes: int, record: Recorded | None) -> Counts:
         assert isinstance(batch.rows, Rows)
         if batch.all_skipped:
-            self.model.n_features = batch.rows.width
             return Counts()
         before, threads = self.counts, allowed_threads()
         most = _ROWS_AT_ONCE if self.model.one_span else _ROWS_OF_CLASSES // max(1, classes)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from itertools import product
 from typing import Any
 
@@ -93,7 +94,7 @@ def nearest_first(cells: Sequence[Mapping[str, Any]], defaults: Mapping[str, Any
 
 
 def count_each(
-    makers: Sequence[Callable[[], Classifier]],
+    classifiers: Sequence[Classifier],
     rows: Rows,
     labels: NDArray[Any],
     *,
@@ -102,15 +103,15 @@ def count_each(
     progress: Progress | None = None,
     n_jobs: int | None = -1,
 ) -> list[Counts]:
-    """Train new classifiers in one pass over the same rows, and return the counts of each without keeping them.
+    """Return the counts of new classifiers after one pass over the same rows, and leave the classifiers as they are.
 
     With two classes and no weights, linear classifiers learn together in the native grid; others learn in turn, as many
     at a time as there are threads.
 
     Parameters
     ----------
-    makers : sequence of callable
-        Functions that return a new classifier each.
+    classifiers : sequence of Classifier
+        The classifiers, which have not learned yet.
     rows, labels, order, weights
         As for `Classifier.learn`. All classes take part from the start.
     progress : callable, optional
@@ -119,23 +120,23 @@ def count_each(
         As for `learn_grid`.
     """
     classes = np.unique(labels if weights is None else labels[weights != 0])
-    first = makers[0]()
+    first = classifiers[0]
     if len(classes) <= 2 and weights is None and first.class_weights.given is None and type(first.learner) is Learner:
         signs = np.where(labels == classes[-1], 1, -1) if len(classes) == 2 else np.full(len(labels), -1)
-        learners = [make().learner for make in makers]
+        learners = [each.learner for each in classifiers]
         return count_together(learners, rows, signs, order=order, progress=progress, n_jobs=n_jobs)
 
-    def run(make: Callable[[], Classifier]) -> Counts:
-        classifier = make()
+    def run(new: Classifier) -> Counts:
+        classifier = copy(new)
         classifier.add_classes(classes)
         return classifier.learn(rows, labels, order=order, weights=weights)
 
     found = []
     with thread_pool(job_threads(n_jobs)) as pool:
-        for counts in pool.map(run, makers):
+        for counts in pool.map(run, classifiers):
             found.append(counts)
             if progress is not None:
-                progress(len(found) * len(rows), len(makers) * len(rows))
+                progress(len(found) * len(rows), len(classifiers) * len(rows))
     return found
 
 
@@ -192,16 +193,16 @@ def tune(
     class_weight = settings.pop("class_weight", None)
     cells = grid(declared)
 
-    def maker(cell: Mapping[str, float]) -> Callable[[], Classifier]:
+    def new(cell: Mapping[str, float]) -> Classifier:
         config = LearnerConfig.create(declared, settings | dict(cell), defaults_of=Face.ESTIMATOR)
-        return lambda: Classifier(config, class_weight)
+        return Classifier(config, class_weight)
 
     rows = as_rows(x)
     labels = as_labels(y)
     if len(labels) != len(rows):
         raise ValueError(f"y must hold {len(rows)} labels, one for each row, got {len(labels)}")
     checked = check_weights(weights, len(rows))
-    makers = [maker(cell) for cell in cells]
-    counts = count_each(makers, rows, labels, order=order, weights=checked, progress=progress, n_jobs=n_jobs)
+    classifiers = [new(cell) for cell in cells]
+    counts = count_each(classifiers, rows, labels, order=order, weights=checked, progress=progress, n_jobs=n_jobs)
     order_of_ties = nearest_first(cells, {p.name: p.default for p in declared.parameters})
     return cells[min(order_of_ties, key=lambda place: counts[place].mistakes)]

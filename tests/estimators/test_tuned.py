@@ -17,6 +17,8 @@ CASES = {
     "words as labels": (AROW(random_state=3), None, (CANCER[0], np.array(["no", "yes"])[CANCER[1]])),
     "several classes": (AROW(random_state=3), None, IRIS),
     "class weights": (AROW(random_state=3, class_weight="balanced"), None, CANCER),
+    "class weights after none": (AROW(random_state=3), {"class_weight": [None, "balanced", {0: 0.2}]}, CANCER),
+    "class weights before none": (AROW(random_state=3), {"class_weight": ["balanced", None, {0: 0.2}]}, CANCER),
     "in order": (AROW(shuffle=False), {"r": [0.1, 1.0]}, CANCER),
     "several epochs": (AROW(random_state=3, n_epochs=2), {"r": [0.1, 1.0]}, CANCER),
     "settings": (SCW1(random_state=3), {"scale": ["none", "rms"], "fit_intercept": [True, False]}, CANCER),
@@ -56,6 +58,27 @@ def test_sample_weights_act_as_in_fit():
     best = AROW(random_state=0, **tuned.best_params_).fit(x, y, weights)
     assert tuned.best_error_ == best.n_mistakes_ / len(y)
     np.testing.assert_array_equal(tuned.decision_function(x), best.decision_function(x))
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(0).choice([0.0, 1.0, 2.0], 150)])
+@pytest.mark.parametrize("estimator", [AROW(random_state=0), KernelSCW1(random_state=0)])
+def test_examples_of_a_class_that_a_cell_leaves_out_are_mistakes(estimator, weights):
+    x, y = IRIS
+    cells = [None, {0: 0.0}, {1: 0.0}]
+    tuned = TunedClassifier(estimator, param_grid={"class_weight": cells}).fit(x, y, weights)
+    counted = np.ones(len(y), dtype=bool) if weights is None else weights != 0
+    expected = []
+    for cell, left_out in zip(cells, [None, 0, 1], strict=True):
+        alone = clone(estimator).set_params(class_weight=cell).fit(x, y, weights)
+        expected.append((alone.n_mistakes_ + (y[counted] == left_out).sum()) / counted.sum())
+    assert tuned.results_["progressive_error"].tolist() == expected
+    assert tuned.best_params_ == {"class_weight": None}
+
+
+def test_a_cell_that_leaves_fewer_than_two_classes_is_refused():
+    tuned = TunedClassifier(AROW(), param_grid={"class_weight": [None, {0: 0.0}]})
+    with pytest.raises(ValueError, match=r"class_weight is zero for 1 of them; a classifier needs two classes$"):
+        tuned.fit(*CANCER)
 
 
 def test_without_a_seed_the_best_cell_sees_the_order_of_its_trial():

@@ -26,6 +26,9 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     data is held out, and nothing is repeated for folds. With two classes and no weights, all cells of a linear
     classifier learn together, which takes about as long as a few runs.
 
+    All cells are compared on the same examples, those of a `sample_weight` other than 0. A cell whose `class_weight`
+    leaves out a class does not know that class, so each of its examples is a mistake.
+
     Parameters
     ----------
     estimator : OnlineClassifier, default=None
@@ -124,7 +127,7 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         mistakes = [each.mistakes for each in counts]
         best = min(nearest_first(cells, base.get_params()), key=mistakes.__getitem__)
         fitted = clone(base).set_params(**cells[best]).fit(X, y, sample_weight)
-        errors = np.array(mistakes) / max(1, counts[0].seen)
+        errors = np.array([each.mistakes / max(1, each.seen) for each in counts])
         results = {"params": cells, "progressive_error": errors}
         with interrupts_held():
             self.best_estimator_, self.best_params_, self.best_error_ = fitted, cells[best], float(errors[best])

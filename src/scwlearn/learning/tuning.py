@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from scwlearn._util.memory import thread_pool
 from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import as_labels
-from scwlearn.data.rows import Rows, as_rows
+from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights
+from scwlearn.data.weights import nonzero_rows as nonzero_rows
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
@@ -105,6 +106,9 @@ def count_each(
 ) -> list[Counts]:
     """Return the counts of new classifiers after one pass over the same rows, and leave the classifiers as they are.
 
+    All have the same rows in their counts: those of a class that the class weights of a classifier leave out are
+    mistakes, since it does not know the class.
+
     With two classes and no weights, linear classifiers learn together in the native grid; others learn in turn, as many
     at a time as there are threads.
 
@@ -120,24 +124,39 @@ def count_each(
         As for `learn_grid`.
     """
     classes = np.unique(labels if weights is None else labels[weights != 0])
-    first = classifiers[0]
-    if len(classes) <= 2 and weights is None and first.class_weights.given is None and type(first.learner) is Learner:
+    learned = nonzero_rows(np.arange(len(rows)) if order is None else row_numbers(order, len(rows)), weights)
+    in_grid = [len(classes) <= 2 and weights is None and _is_plain(each) for each in classifiers]
+    together = np.flatnonzero(in_grid).tolist()
+    alone = np.flatnonzero(np.logical_not(in_grid)).tolist()
+    found: dict[int, Counts] = {}
+
+    def report(done: int, _: int = 0) -> None:
+        if progress is not None:
+            progress(done, len(classifiers) * len(rows))
+
+    def count_alone(place: int) -> Counts:
+        classifier = copy(classifiers[place])
+        classifier.add_classes(classes[classifier.class_weights.is_nonzero(classes)])
+        counts = classifier.learn(rows, labels, order=order, weights=weights)
+        left_out = len(learned) - counts.seen
+        return counts + Counts(seen=left_out, mistakes=left_out)
+
+    if together:
         signs = np.where(labels == classes[-1], 1, -1) if len(classes) == 2 else np.full(len(labels), -1)
-        learners = [each.learner for each in classifiers]
-        return count_together(learners, rows, signs, order=order, progress=progress, n_jobs=n_jobs)
+        learners = [classifiers[place].learner for place in together]
+        counts = count_together(learners, rows, signs, order=order, progress=report, n_jobs=n_jobs)
+        found.update(zip(together, counts, strict=True))
+    if alone:
+        with thread_pool(job_threads(n_jobs)) as pool:
+            for place, each in zip(alone, pool.map(count_alone, alone), strict=True):
+                found[place] = each
+                report(len(found) * len(rows))
+    return [found[place] for place in range(len(classifiers))]
 
-    def run(new: Classifier) -> Counts:
-        classifier = copy(new)
-        classifier.add_classes(classes)
-        return classifier.learn(rows, labels, order=order, weights=weights)
 
-    found = []
-    with thread_pool(job_threads(n_jobs)) as pool:
-        for counts in pool.map(run, classifiers):
-            found.append(counts)
-            if progress is not None:
-                progress(len(found) * len(rows), len(classifiers) * len(rows))
-    return found
+def _is_plain(classifier: Classifier) -> bool:
+    """Return whether the native grid has all that a classifier needs."""
+    return classifier.class_weights.given is None and type(classifier.learner) is Learner
 
 
 def tune(

@@ -1,13 +1,14 @@
 """Bad input to estimators raises an error that names the problem and what is allowed, and changes nothing."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import scwlearn
 from helpers import state
-from scwlearn import SCW1
+from scwlearn import SCW1, AutoClassifier
 from scwlearn._util.memory import NotEnoughMemory
 from scwlearn.model.full import Full
 from scwlearn.rules import all_rules
@@ -263,10 +264,27 @@ def test_a_broken_sparse_row_is_not_explained(name, value):
 def test_only_one_example_is_explained():
     model = SCW1().fit(X, Y)
     assert model.explain(X[0]) == model.explain(X[:1]) == model.explain(sparse.coo_array(X[:1]))
-    with pytest.raises(ValueError, match=r"x has 2 rows of 3 features, but this model has 3; pass one example"):
+    with pytest.raises(ValueError, match=r"^x has 2 rows; pass one example$"):
         model.explain(X[:2])
     with pytest.raises(ValueError, match="x is a masked array with masked values"):
         model.explain(np.ma.array(X[0], mask=[True, False, False]))
+    with pytest.raises(ValueError, match="X has 2 features, but SCW1 is expecting 3 features as input"):
+        model.explain(X[0, :2])
+    with pytest.raises(ValueError, match="NaN"):
+        model.explain([1.0, np.nan, 2.0])
+
+
+@pytest.mark.parametrize("new", [SCW1, AutoClassifier])
+def test_an_example_with_other_feature_names_is_not_explained(new):
+    frame = pd.DataFrame(X, columns=list("abc"))
+    model = new().fit(frame, Y)
+    row = frame.iloc[0]
+    assert model.explain(row) == model.explain(frame.iloc[:1]) == model.explain(row.astype(object))
+    for other in (row[["c", "b", "a"]], frame[["c", "b", "a"]].iloc[:1], row.rename({"a": "d"}), row[["a", "b"]]):
+        with pytest.raises(ValueError, match=r"^The feature names should match those that were passed during fit"):
+            model.explain(other)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        assert model.explain(X[0]) == model.explain(row)
 
 
 def test_a_failed_allocation_raises_the_same_error(monkeypatch):

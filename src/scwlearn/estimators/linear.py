@@ -64,7 +64,7 @@ class ExplainedClassifier(OnlineClassifier):
         Parameters
         ----------
         x : array-like of shape (n_features,), or array-like or sparse matrix of shape (1, n_features)
-            The example.
+            The example. The index of a pandas Series must be the names of the features, as the columns of a data frame.
 
         Returns
         -------
@@ -82,12 +82,9 @@ class ExplainedClassifier(OnlineClassifier):
         True
         """
         check_is_fitted(self)
-        rows = Rows(x if np.ndim(x) == 2 or hasattr(x, "tocsr") else as_vector(x)[np.newaxis])
-        if len(rows) != 1 or rows.width != self.n_features_in_:
-            raise ValueError(
-                f"x has {len(rows)} rows of {rows.width} features, but this model has {self.n_features_in_}; pass one "
-                "example"
-            )
+        rows = self._rows(_one_row(x), reset=False)
+        if len(rows) != 1:
+            raise ValueError(f"x has {len(rows)} rows; pass one example")
         with self._lock:
             # Before the row is made dense, which takes memory only where there are weights for all of it.
             self._classifier.learner._fitted()
@@ -161,6 +158,16 @@ class SecondOrderClassifier(MarginVariance, LinearClassifier):
 
     def _variances(self) -> Array | None:
         return self._classifier.variances()
+
+
+def _one_row(x: Any) -> Any:
+    """Return an example as a matrix, as `predict` takes it."""
+    if np.ndim(x) == 2 or hasattr(x, "tocsr"):
+        return x
+    if hasattr(x, "to_frame") and hasattr(x, "index"):
+        # With the names of a pandas Series, so that they are compared with those of the model.
+        return x.to_frame().T
+    return as_vector(x)[np.newaxis]
 
 
 def make_estimator(rule: Rule) -> type[OnlineClassifier]:

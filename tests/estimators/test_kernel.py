@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -64,6 +65,46 @@ def test_partial_fit_in_pieces_equals_fit(moons):
         parts.partial_fit(x[start : start + 100], y[start : start + 100], classes=[0, 1])
     assert parts.n_updates_ == whole.n_updates_
     np.testing.assert_allclose(parts.decision_function(x), whole.decision_function(x), rtol=0, atol=1e-9)
+
+
+class Width:
+    """A kernel that is an object."""
+
+    def __init__(self, gamma):
+        self.gamma = gamma
+
+    def __call__(self, a, b):
+        return rbf_kernel(a, b, gamma=self.gamma)
+
+
+def weighted(a, b, weights):
+    return (a * weights) @ b.T
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [partial(rbf_kernel, gamma=2.0), Width(2.0), Width(2.0).__call__, partial(weighted, weights=np.ones(2))],
+    ids=["partial", "object", "method", "partial of an array"],
+)
+def test_a_kernel_that_is_an_object_learns_on(moons, kernel):
+    x, y = moons
+    whole = KernelSCW1(kernel=kernel).partial_fit(x, y)
+    start = KernelSCW1(kernel=kernel).partial_fit(x[:200], y[:200])
+    for parts in (start, copy.copy(start), copy.deepcopy(start), pickle.loads(pickle.dumps(start))):
+        parts.partial_fit(x[200:], y[200:])
+        np.testing.assert_allclose(parts.decision_function(x), whole.decision_function(x), rtol=0, atol=1e-9)
+
+
+def test_another_kernel_is_noticed_and_an_equal_partial_is_not(moons):
+    x, y = moons
+    model = KernelSCW1(kernel=partial(rbf_kernel, gamma=2.0)).partial_fit(x, y)
+    model.set_params(kernel=partial(rbf_kernel, gamma=2.0)).partial_fit(x, y)
+    for other in (partial(rbf_kernel, gamma=1.0), partial(rbf_kernel), partial(weighted, gamma=2.0), Width(2.0), "rbf"):
+        with pytest.raises(ValueError, match=r"^kernel cannot change from functools.partial"):
+            model.set_params(kernel=other).partial_fit(x, y)
+    thing = KernelSCW1(kernel=Width(2.0)).partial_fit(x, y)
+    with pytest.raises(ValueError, match=r"^kernel cannot change"):
+        thing.set_params(kernel=Width(2.0)).partial_fit(x, y)
 
 
 def test_gamma_resolves_as_in_svc(moons):

@@ -6,7 +6,7 @@ import importlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from copy import copy, deepcopy
+from copy import copy
 from typing import Any, ClassVar, Self, SupportsIndex
 
 import numpy as np
@@ -24,6 +24,7 @@ from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import exact_labels, given_classes, label_kind
 from scwlearn.data.rows import ALLOWED_VALUE, Rows, check_unmasked
 from scwlearn.data.weights import check_weights, training_classes
+from scwlearn.estimators.fixed import check_fixed, fixed_settings
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.settings import Face, settings_for
@@ -290,9 +291,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         self.__dict__.update(trained)
 
     def _start(self, rows: Rows) -> Classifier:
-        # Copied, since the user may change a dict of class weights or of a member in place.
-        fixed = fixed_settings(self._face, self._rule)
-        self._started_with = {name: deepcopy(getattr(self, name)) for name in fixed if hasattr(self, name)}
+        self._started_with = fixed_settings(self, self._face, self._rule)
         return self._new_classifier(rows)
 
     def _settings(self) -> dict[str, Any]:
@@ -304,13 +303,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     def _continue(self) -> Classifier:
         """Return the classifier with the current parameters of the rule; other settings cannot change."""
-        for name, before in self._started_with.items():
-            now = getattr(self, name)
-            if before != now:
-                raise ValueError(
-                    f"{name} cannot change from {before!r} to {now!r} once the model has learned; "
-                    "call fit, or clone the estimator first"
-                )
+        check_fixed(self, self._started_with)
         return self._classifier.with_parameters({p.name: getattr(self, p.name) for p in self._rule.parameters})
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
@@ -394,11 +387,6 @@ class MarginVariance(OnlineClassifier):
         """
         check_is_fitted(self)
         return self._classifier.margin_variances(self._rows(X, reset=False))
-
-
-def fixed_settings(face: Face, rule: Rule) -> list[str]:
-    """Return the names of the settings that cannot change once an estimator has learned."""
-    return [setting.name_in(face) for setting in settings_for(face, rule) if not setting.mutable]
 
 
 def make_class(rule: Rule, face: Face, base: type[OnlineClassifier]) -> type[OnlineClassifier]:

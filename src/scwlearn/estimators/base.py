@@ -361,34 +361,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return self._classifier
 
 
-class MarginVariance(OnlineClassifier):
-    """Base of the estimators of second-order rules: scores have variances."""
-
-    def margin_variance(self, X: Any) -> Array:
-        """Compute x'Sigma x, the variance of the score, of each example.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The examples.
-
-        Returns
-        -------
-        array of shape (n_samples,), or (n_samples, n_classes) with more than two classes
-            The variances.
-
-        Examples
-        --------
-        >>> from scwlearn import AROW
-        >>> model = AROW().fit([[1.0, 0.0], [-1.0, 0.0]], [1, -1])
-        >>> seen, strange = model.margin_variance([[1.0, 0.0], [0.0, 1.0]])
-        >>> bool(seen < strange)
-        True
-        """
-        check_is_fitted(self)
-        return self._classifier.margin_variances(self._rows(X, reset=False))
-
-
 def make_class(rule: Rule, face: Face, base: type[OnlineClassifier]) -> type[OnlineClassifier]:
     """Return the estimator class of a rule."""
     name = rule.kernel_estimator if face is Face.KERNEL_ESTIMATOR else rule.estimator

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scwlearn._util.checks import real_number
 from scwlearn._util.locks import reading
 from scwlearn.data.rows import Rows
-from scwlearn.estimators.base import MarginVariance, OnlineClassifier, make_class
+from scwlearn.estimators.base import OnlineClassifier, make_class
+from scwlearn.estimators.margin_variance import MarginVariance
 from scwlearn.kernels.functions import PARAMETERS, PRECOMPUTED, Kernel
 from scwlearn.kernels.learner import KernelLearner, kernel_config
 from scwlearn.learning.classifier import Classifier

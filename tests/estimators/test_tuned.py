@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from scwlearn import AROW, PA1, SCW1, AutoClassifier, KernelSCW1, TunedClassifier
@@ -79,6 +80,15 @@ def test_a_cell_that_leaves_fewer_than_two_classes_is_refused():
     tuned = TunedClassifier(AROW(), param_grid={"class_weight": [None, {0: 0.0}]})
     with pytest.raises(ValueError, match=r"class_weight is zero for 1 of them; a classifier needs two classes$"):
         tuned.fit(*CANCER)
+
+
+def test_a_precomputed_kernel_is_cut_for_cross_validation():
+    x, y = IRIS
+    grid, settings = {"C": [0.1, 1.0]}, {"random_state": 0, "fit_intercept": False}
+    computed = TunedClassifier(KernelSCW1(kernel="precomputed", **settings), param_grid=grid)
+    named = TunedClassifier(KernelSCW1(kernel="linear", **settings), param_grid=grid)
+    found = cross_val_score(computed, x @ x.T, y, error_score="raise")
+    assert found.tolist() == cross_val_score(named, x, y).tolist()
 
 
 def test_without_a_seed_the_best_cell_sees_the_order_of_its_trial():

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from scwlearn._util.interrupts import interrupts_held
@@ -176,6 +177,8 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        # A precomputed kernel must be cut along its rows and its columns.
+        tags.input_tags.pairwise = self.estimator is not None and get_tags(self.estimator).input_tags.pairwise
         return tags
 
     def _best(self, name: str) -> OnlineClassifier:

@@ -135,6 +135,18 @@ def test_bad_settings_are_refused(tuned, error, message):
     assert not hasattr(tuned, "best_estimator_")
 
 
+def test_values_that_can_be_read_only_once_are_refused():
+    tuned = TunedClassifier(PA1(), param_grid={"C": (2.0**k for k in range(3))})
+    with pytest.raises(ValueError, match=r"^param_grid\['C'\] must be a list of values, got <generator object"):
+        tuned.fit(*IRIS)
+
+
+@pytest.mark.parametrize("values", [np.array([0.5, 1.0]), range(1, 3), {1.0: "", 2.0: ""}.keys(), (0.5, 1)])
+def test_values_may_be_of_any_collection(values):
+    tuned = TunedClassifier(PA1(random_state=0), param_grid={"C": values}).fit(*IRIS)
+    assert [cell["C"] for cell in tuned.results_["params"]] == list(values)
+
+
 def test_a_parameter_that_the_classifier_does_not_have_is_refused():
     with pytest.raises(ValueError, match=r"^param_grid: AROW has no parameter 'C'; it has average, class_weight, "):
         TunedClassifier(AROW(), param_grid={"C": [1.0]}).fit(*IRIS)

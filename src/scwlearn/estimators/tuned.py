@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -213,7 +213,8 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
                 raise ValueError(
                     f"param_grid: {type(base).__name__} has no parameter {name!r}; it has {', '.join(known)}"
                 )
-            if isinstance(values, str) or not hasattr(values, "__iter__") or not len(list(values)):
+            # An iterator would be empty in the next fit.
+            if isinstance(values, str) or not isinstance(values, Collection) or not list(values):
                 raise ValueError(f"param_grid[{name!r}] must be a list of values, got {values!r}")
             axes[name] = list(values)
         return combinations(axes)

@@ -51,6 +51,15 @@ def test_sorted_labels_are_warned_about_where_the_order_is_kept():
     assert caught(lambda: SCW1().partial_fit(X, np.ones(200))) == []
 
 
+@pytest.mark.filterwarnings("error::scwlearn.learning.data_warnings.DataWarning")
+def test_a_warning_turned_into_an_error_comes_after_learning():
+    y = np.sort(Y)
+    for model, learn in ((SCW1(), SCW1.partial_fit), (SCW1(shuffle=False), SCW1.fit)):
+        with pytest.raises(DataWarning, match="long runs"):
+            learn(model, X, y)
+        assert model.n_seen_ == len(y)
+
+
 @pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array])
 def test_float32_does_not_lose_the_size_of_a_small_feature(rows):
     # Squares of 1e-24 underflow in float32.

@@ -84,6 +84,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         ------
         TypeError, ValueError
             For bad examples, labels, weights or settings. The estimator is then unchanged.
+        DataWarning
+            After learning from suspicious examples, and only if you turned warnings into errors.
         """
         epochs = check_int("n_epochs", self.n_epochs)
         trial, jobs = self._trial(), self._jobs
@@ -129,6 +131,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         TypeError, ValueError
             For bad examples, labels, weights or classes, and for settings that changed since training began. The
             estimator is then unchanged.
+        DataWarning
+            After learning from suspicious examples, and only if you turned warnings into errors.
         """
         first = not self.__sklearn_is_fitted__()
         trial, jobs = self._trial(), self._jobs

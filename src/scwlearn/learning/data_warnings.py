@@ -25,6 +25,8 @@ def has_many_labels(labels: int, examples: int) -> bool:
 class DataWarning(UserWarning):
     """Training data from which a model is unlikely to learn well.
 
+    The warning comes after learning. If you turn it into an error, the model has learned nevertheless.
+
     Examples
     --------
     >>> import warnings

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -32,16 +31,6 @@ def check_int(name: str, value: Any, *, minimum: int = 1, maximum: int | None = 
     if number < minimum or (maximum is not None and number > maximum):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     return number
-
-
-def real_number(value: Any) -> float | None:
-    """Return a real number as a float, infinite if it is too large for one, or None for any other object or a bool."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return None
-    try:
-        return float(value)
-    except OverflowError:  # an int may be larger than any float
-        return math.inf if value == abs(value) else -math.inf
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

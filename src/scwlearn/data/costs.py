@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._util.checks import real_number
+from scwlearn._util.real_numbers import real_number
 from scwlearn.data.labels import Classes
 
 Array = NDArray[np.float64]

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scwlearn._util.checks import real_number
 from scwlearn._util.locks import reading
+from scwlearn._util.real_numbers import real_number
 from scwlearn.data.rows import Rows
 from scwlearn.estimators.base import OnlineClassifier, make_class
 from scwlearn.estimators.margin_variance import MarginVariance

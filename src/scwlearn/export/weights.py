@@ -164,7 +164,7 @@ class Weights:
 
 def _check_classes(classes: Any) -> list[Any]:
     try:
-        labels = as_labels([check_label(label) for label in classes]).tolist()
+        labels: list[Any] = as_labels([check_label(label) for label in classes]).tolist()
     except (TypeError, ValueError) as error:
         raise ValueError(f"classes: {error}") from None
     if len(set(labels)) < len(labels) or len(labels) < 2:

@@ -9,7 +9,7 @@ from numbers import Integral
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from scwlearn._util.checks import real_number
+from scwlearn._util.real_numbers import real_number
 from scwlearn.rules import OwnRule, Rule
 
 T = TypeVar("T")

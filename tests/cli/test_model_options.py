@@ -1,10 +1,14 @@
 """Options for the algorithm and its model."""
 
+import shlex
+
 import pytest
 
 import scwlearn
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
+from scwlearn.cli.commands.train import command as train
+from scwlearn.cli.commands.tune import command as tune
 from scwlearn.learning.settings import Face, settings_for
 from use_examples import failed, written
 
@@ -80,3 +84,72 @@ def test_algorithms_that_do_not_average_by_default_can(tmp_path, data, capsys):
 def test_the_command_that_tune_prints_keeps_no_average(data, capsys):
     assert run(["tune", data, "-a", "pa1", "--grid", "C=1", "--no-average"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("-a pa1 --C 1 --no-average")
+
+
+# A value of each option that tune passes on to train, and what the data need to have for it.
+_PASSED_ON = {
+    "--format": "csv",
+    "--label": "-1",
+    "--weight": "weight",
+    "--delimiter": ",",
+    "--on-error": "skip",
+    "--ignore": "a",
+    "--numeric": "b",
+    "--categorical": "c",
+    "--text": "text",
+    "--date": "day",
+    "--ngram": "2",
+    "--skips": "1",
+    "--char-ngrams": "3-5",
+    "--interactions": "b:c",
+    "--missing": "none,-",
+    "--decimal": ".",
+    "--covariance": "diagonal",
+    "--initial-variance": "0.5",
+    "--variance-floor": "0.125",
+    "--multi-class": "joint",
+    "--class-weight": "yes=2,no=1",
+    "--costs": "yes:no=2",
+    "--scale": "rms",
+    "--max-features": "50",
+    "--hash-bits": "8",
+    "--shuffle-buffer": "3",
+    "--seed": "2",
+}
+
+
+@pytest.mark.parametrize("several", [[], ["--interactions", "text:c"]])
+def test_the_command_that_tune_prints_has_every_option_as_it_was_typed(monkeypatch, tmp_path, capsys, several):
+    row = "1,2,red,big bad,2026-11-17,1,{}\n"
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "-data.csv", "a,b,c,text,day,weight,kind\n" + row.format("yes") + row.format("no"))
+    shared = {param.name for param in tune.params} & {param.name for param in train.params}
+    shared -= {"data", "algorithm", "model", "as_json", "quiet"}
+    for param in train.params:
+        if param.name not in shared:
+            continue
+        flags = [*param.opts, *param.secondary_opts] if param.is_flag else []
+        name = max(param.opts, key=len)
+        choices = [[flag] for flag in flags] or [[name, _PASSED_ON[name]]]
+        for typed in choices:
+            if param.name == "zero_based":  # for LIBSVM only
+                continue
+            label = [] if "--label" in typed else ["--label", "7" if "--no-header" in typed else "kind"]
+            arguments = ["-q", "-a", "arow", "--grid", "r=1", *label, *typed, *several, "--", "-data.csv"]
+            assert run(["tune", *arguments]) == 0, typed
+            program, command, *printed = shlex.split(capsys.readouterr().out)
+            assert (program, command) == ("scwlearn", "train")
+            found = train.make_context("train", printed).params
+            expected = train.make_context("train", [*label, *typed, *several, "--", "-data.csv"]).params
+            expected |= {"algorithm": found["algorithm"], "own_r": 1.0}
+            assert found == expected
+
+
+def test_the_command_that_tune_prints_repeats_several_options_and_ranges(tmp_path, capsys):
+    data = written(tmp_path / "mails.csv", "from,subject,label\nann,big cat,yes\nbob,small cat,no\n")
+    options = "--interactions from:subject --interactions from:from --char-ngrams 3-5 --text subject"
+    assert run(["tune", data, "-q", "-a", "pa1", "--grid", "C=1", *options.split()]) == 0
+    command = capsys.readouterr().out
+    assert run(shlex.split(command)[1:]) == 0
+    for option in ("--interactions from:subject", "--interactions from:from", "--char-ngrams 3-5", "--text subject"):
+        assert option in command

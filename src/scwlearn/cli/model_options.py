@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from scwlearn.cli.messages import is_given, option_name
-from scwlearn.cli.options import Params, SectionCommand, SectionOption, option, section, usage_error, words
+from scwlearn.cli.options import (
+    STDIO,
+    Params,
+    SectionCommand,
+    SectionOption,
+    option,
+    section,
+    usage_error,
+    words,
+)
 from scwlearn.data.io.remote import without_credentials
 from scwlearn.display.formatting import number_text
 from scwlearn.learning.settings import BY_NAME, Face, Setting, settings_for
@@ -273,12 +282,17 @@ def train_command(rule: Rule, parameters: Mapping[str, float], *more: str) -> st
     from scwlearn.cli.commands.train import command as train
 
     ctx = click.get_current_context()
-    passed_on = {param.name for param in train.params} - _NOT_PASSED_ON
-    parts = ["scwlearn", "train", *map(without_credentials, ctx.params["data"]), "-a", rule.name]
+    # As typed, before their types convert them: values of a type need not print as they are written.
+    typed = ctx.command.make_parser(ctx).parse_args([*ctx.meta["arguments"]])[0]
+    data = [*map(without_credentials, typed["data"])]
+    options = ["-a", rule.name]
     for name, value in parameters.items():
-        parts += [f"--{name}", number_text(value)]
+        options += [f"--{name}", number_text(value)]
+    passed_on = {param.name for param in train.params} - _NOT_PASSED_ON
     for param in ctx.command.params:
         if isinstance(param, click.Option) and param.name in passed_on and is_given(param):
-            parts.append(_typed(param))
-            parts += [] if param.is_flag else [str(ctx.params[param.name])]
-    return shlex.join([*parts, *more])
+            values = [] if param.is_flag else typed[param.name] if param.multiple else [typed[param.name]]
+            options += [word for value in values for word in (_typed(param), value)] or [_typed(param)]
+    options += more
+    looks_like_option = any(name.startswith("-") and name != STDIO for name in data)
+    return shlex.join(["scwlearn", "train", *([*options, "--", *data] if looks_like_option else [*data, *options])])

@@ -7,6 +7,7 @@ import tracemalloc
 
 import pytest
 
+from scwlearn.data.features import Features
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import Schema
@@ -49,6 +50,11 @@ FAULTS = [
     (b"a,b\n1,2\n", {"label": "c"}, "data.csv: no label column 'c'; the columns are 'a', 'b'"),
     (b"a,y\n1,2\n", {"weight": "w"}, "data.csv: no weight column 'w'; the columns are 'a', 'y'"),
     (b"a,y\n1,2\n", {"ignore": ("z",)}, "data.csv: no column 'z' to ignore; the columns are 'a', 'y'"),
+    (
+        b"a,y\n1,2\n",
+        {"features": Features(interactions=["a:*", "a:z"])},
+        "data.csv: no column 'z' for interactions; the columns are 'a', 'y'",
+    ),
     (
         b"a,b\n1,2\n",
         {},

@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from scwlearn._native import LONGEST_KEY
 from scwlearn.data.detect import SAMPLE, detect, numeric_columns
+from scwlearn.data.features import ALL_KEYS
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import LABEL_NAMES, Schema, check_roles, default_label, listed
@@ -64,6 +66,11 @@ def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions
             if name not in known:
                 what = " to ignore" if kind == "ignore" else ""
                 raise DataError(f"no column {name!r}{what}; the columns are {listed(names)}")
+        for name in dict.fromkeys(chain.from_iterable(schema.features.interactions)):
+            # A struct is one key with its fields behind the separator.
+            inside = (name + schema.features.separator, f"{name}^")
+            if name != ALL_KEYS and name not in known and not any(each.startswith(inside) for each in names):
+                raise DataError(f"no column {name!r} for interactions; the columns are {listed(names)}")
     for role, name in absent.items():
         raise DataError(f"no {role} column {name!r}; the columns are {listed(names)}")
     return found

@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 from threading import Thread
+from zipfile import ZipFile
 
 import pytest
 
+from run_examples import libsvm_text
 from scwlearn.cli.app import run
-from use_examples import failed, libsvm_model
+from use_examples import failed, libsvm_model, written
 
 # Paths of standard output, where the system has them.
 STDOUT = [path for path in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") if os.path.exists(path)]
@@ -91,7 +93,41 @@ def test_inputs_are_not_overwritten(tmp_path, capsys):
     assert f"-m and --report are the same file, {tmp_path / 'a'}; choose another name\n" in said
     said = failed(capsys, "convert", data, "-o", tmp_path / "a.svm", "--names", tmp_path / "a.svm", code=2)
     assert f"-o and --names are the same file, {tmp_path / 'a.svm'}; choose another name\n" in said
+    said = failed(capsys, "train", data, "--resume", model, "--report", model, code=2)
+    assert f"--report {model} would overwrite an input file; choose another name\n" in said
     assert run(["train", data, "--resume", model, "-m", model, "-q"]) == 0
+
+
+def test_an_output_is_no_input_that_is_read_by_url(tmp_path, capsys):
+    data = written(tmp_path / "in.svm", libsvm_text(10))
+    packed = tmp_path / "in.zip"
+    with ZipFile(packed, "w") as archive:
+        archive.write(data, "in.svm")
+    for url, path in [
+        (f"file://{data}", data),
+        (f"local://{tmp_path}/*.svm", data),
+        (f"zip://in.svm::file://{packed}", packed),
+        (f"zip://*.svm::{packed}", packed),
+        (f"simplecache::zip://in.svm::file://{packed}", packed),
+    ]:
+        said = failed(capsys, "convert", url, "--to", "vw", "-o", path, code=2)
+        assert f"-o {path} would overwrite an input file; choose another name\n" in said
+
+
+def test_an_output_is_no_file_on_standard_input(tmp_path):
+    model, data = libsvm_model(tmp_path), str(tmp_path / "it.svm")
+    before = (tmp_path / "it.svm").read_bytes()
+    for command, flag in ((["predict", model, "-"], "-o"), (["train", "-"], "-m")):
+        with open(data, "rb") as opened:
+            done = subprocess.run([*COMMAND, *command, flag, data], stdin=opened, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert f"{flag} {data} would overwrite an input file; choose another name\n" in done.stderr
+    assert (tmp_path / "it.svm").read_bytes() == before
+
+
+def test_the_name_of_a_data_set_is_not_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(["train", "breast-cancer", "-m", "breast-cancer", "-q"]) == 0
 
 
 def test_models_and_reports_cannot_go_to_standard_output(tmp_path, capsys):

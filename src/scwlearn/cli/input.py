@@ -8,6 +8,7 @@ import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -85,6 +86,15 @@ class Input:
     def sources(self) -> list[str | RemoteFile | Batch]:
         """The files, and the data sets in memory."""
         return self._sources
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of the files that are read on this machine, also by URL; - is standard input."""
+        paths = (
+            [source] if isinstance(source, str) else source.local_paths if isinstance(source, RemoteFile) else []
+            for source in self._sources
+        )
+        return [*chain.from_iterable(paths)]
 
     @property
     def options(self) -> ReaderOptions:

@@ -24,8 +24,8 @@ Params = list[click.Parameter]
 
 #: The file name that stands for standard input or output.
 STDIO = "-"
-# The descriptor of standard output.
-_STDOUT = 1
+# The descriptors of standard input and output.
+_STDIN, _STDOUT = 0, 1
 
 
 class SectionOption(click.Option):
@@ -221,18 +221,29 @@ def plot_option(text: str) -> SectionOption:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path] = ()) -> None:
-    """Raise a usage error if an output file, given by its option, is an input or another output."""
+    """Raise a usage error if an output file, given by its option, is an input or another output.
+
+    Inputs are paths of this machine; - is standard input, which the shell may have opened from any file.
+    """
     written: dict[str, str] = {}
-    read = {os.path.realpath(path) for path in inputs}
+    inputs = {str(path) for path in inputs}
+    read = {os.path.realpath(path) for path in inputs if path != STDIO}
     for option, path in outputs.items():
         if path is None or str(path) == STDIO or is_special(path):
             continue
         place = os.path.realpath(path)
-        if place in read:
+        if place in read or (STDIO in inputs and _is_standard_input(place)):
             raise click.UsageError(f"{option} {path} would overwrite an input file; choose another name")
         if place in written:
             raise click.UsageError(f"{written[place]} and {option} are the same file, {path}; choose another name")
         written[place] = option
+
+
+def _is_standard_input(path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(_STDIN), os.stat(path))
+    except OSError:  # closed, or no such file
+        return False
 
 
 def invocation() -> dict[str, Any]:

@@ -52,7 +52,7 @@ def command(**given: Any) -> None:
 
     configs = [model_config(rule, {}, given) for rule in given["algorithm"]]
     data, permutations = Input(given), given["permutations"]
-    check_outputs({"--plot": given["plot"]}, data.names)
+    check_outputs({"--plot": given["plot"]}, data.files)
     with data.progress("reading"), closing(data.examples()) as batches:
         examples = read_all(batches, given["limit"])
     data.report_skipped()

@@ -156,7 +156,7 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
     if given["no_label"] and given["label"] is not None:
         raise click.UsageError("give either --label or --no-label, not both")
     data = Input(given, labels="optional")
-    check_outputs({"-o": output, "--names": given["names"]}, data.names)
+    check_outputs({"-o": output, "--names": given["names"]}, data.files)
     with data.progress("converting"):
         batches = data.examples()
         # The first batch decides the schema.

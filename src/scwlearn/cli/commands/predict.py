@@ -69,7 +69,7 @@ def command(**given: Any) -> None:
     predictions = PredictionLines(model, columns, as_json=given["as_json"])
     gaps = LineGaps()
     data = Input(given, **model.reading, labels="ignored", eager=True, skipped=gaps)
-    check_outputs({"-o": output}, [given["model"], *data.names])
+    check_outputs({"-o": output}, [given["model"], *data.files])
     empty = "null\n" if given["as_json"] else "\n"
     with (
         _open(output) as write,

@@ -105,7 +105,9 @@ def command(**given: Any) -> None:
     new = {"slots": model.learner_config.slots} if isinstance(model, ModelConfig) else {}
     data = Input(given, **new if resumed is None else resumed.reading)
     terminal = data.terminal
-    check_outputs({"-m": path, "--report": page}, data.names)
+    check_outputs({"-m": path, "--report": page}, data.files)
+    # Only the model may be replaced, by itself.
+    check_outputs({"--report": page}, [] if resumed is None else [given["resume"]])
     if epochs > 1 and data.is_pipe:
         raise click.UsageError("--epochs needs files; a pipe can be read only once")
     if is_distributed(given):

@@ -77,7 +77,7 @@ def command(**given: Any) -> None:
 
     cells, metric = _cells(given), given["metric"]
     data = Input(given)
-    check_outputs({"-m": given["model"], "--plot": given["plot"]}, data.names)
+    check_outputs({"-m": given["model"], "--plot": given["plot"]}, data.files)
     note = data.terminal.note
     # Keeping all models takes much longer than reading the data a second time for the best.
     keep = given["model"] is not None and data.is_pipe

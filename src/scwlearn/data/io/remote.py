@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -57,11 +57,13 @@ class RemoteFile:
         The URL without credentials.
     size : int or None
         Its size in bytes, if known.
+    local_paths : list of str
+        The files of this machine that it is read from: of ``file://``, and of archives in such a file.
     """
 
-    def __init__(self, system: Any, path: str, url: str, size: int | None) -> None:
+    def __init__(self, system: Any, path: str, url: str, size: int | None, *, local_paths: Sequence[str] = ()) -> None:
         self.system, self.path, self.size = system, path, size
-        self.name = without_credentials(url)
+        self.name, self.local_paths = without_credentials(url), [*local_paths]
 
     @property
     def is_http(self) -> bool:
@@ -103,7 +105,21 @@ def find_remote(url: str) -> list[RemoteFile]:
     if root is None and found[path]["type"] == "directory":
         raise IsADirectoryError(errno.EISDIR, "a directory; use a pattern for its files, such as /*", name)
     urls = {each: url if root is None else system.unstrip_protocol(each) for each in found}
-    return [RemoteFile(system, each, urls[each], info.get("size")) for each, info in found.items()]
+    _, *outer = url.split("::")
+    return [
+        RemoteFile(system, each, urls[each], info.get("size"), local_paths=_local_paths([urls[each], *outer]))
+        for each, info in found.items()
+    ]
+
+
+def _local_paths(links: Iterable[str]) -> list[str]:
+    """Return the paths of the links of a URL that are files of this machine."""
+    import fsspec
+
+    split = [fsspec.core.split_protocol(link) for each in links for link in each.split("::")]
+    local = [path for protocol, path in split if protocol in (None, "file", "local")]
+    # A link without a path is a protocol, as in simplecache::https://...
+    return [path for path in local if path not in fsspec.available_protocols()]
 
 
 def _file_system(url: str) -> tuple[Any, str]:

@@ -159,3 +159,11 @@ def test_class_weights_take_the_type_of_the_labels():
     assert run.classifier.class_weights.given == {-1: 2.0, 1: 0.5, 7: 3.0}
     with pytest.raises(ValueError, match="class weight for 'spam': the labels in the data are numbers"):
         run_over("1 1:1\n", settings={"class_weight": {"spam": 2.0}})
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_training_begins_behind_many_examples_of_weight_0(covariance):
+    run = TrainingRun(config(covariance=covariance))
+    batch = next(iter(batches(libsvm_text(2000))))
+    run.run(lambda epoch: [replace(batch, weights=np.zeros(len(batch))), batch])
+    assert run.classifier.counts.seen == len(batch)

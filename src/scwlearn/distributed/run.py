@@ -80,5 +80,7 @@ class DistributedRun:
     def check_seen(self, names: Sequence[str]) -> None:
         """Raise a ValueError if there was nothing to learn from."""
         if not self.seen:
-            why = next((f"; {report.error}" for report in self.reports if report.error), "")
+            left_out = any(report.skipped or report.unlabelled for report in self.reports)
+            why = "" if left_out else ", as all have the weight 0"
+            why = next((f"; {report.error}" for report in self.reports if report.error), why)
             raise ValueError(f"{', '.join(names)}: no examples to learn from{why}")

@@ -272,7 +272,7 @@ class Classifier(ClassifyOne):
             return self.counts - before
 
     def examine(self, rows: Rows | NamedRows | Dicts, labels: NDArray[Any]) -> None:
-        """Look for what is suspicious about examples just learned, unless others have been examined or they are few.
+        """Look for what is suspicious about examples just learned, unless others have been or they are few.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class Classifier(ClassifyOne):
         labels : array
             Their labels or class numbers, in learning order.
         """
-        if self.findings is not None or len(labels) < FEWEST_IN_ORDER:
+        if self.findings is not None or len(labels) < FEWEST_IN_ORDER or not self.is_fitted:
             return
         # Kernels and committees have no scale of their own.
         sizes = self.config.settings.get("scale") == "none" and not self._model.covariance.correlated

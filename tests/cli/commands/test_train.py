@@ -417,3 +417,16 @@ def test_truncated_data_is_learned_up_to_the_cut_and_counted(tmp_path, capsys, m
     assert not (tmp_path / "a.model").exists()
     assert said("-m", model, "--save-every", "1000") == f"{model} is the model after 2,000 examples"
     assert TrainedModel.read(model).classifier.counts.seen == 2000
+
+
+_NO_WEIGHT = "no examples to learn from, as all have the weight 0\n"
+
+
+@pytest.mark.parametrize("command", [["train"], ["train", "--workers", "1"], ["tune"], ["compare", "-k", "2"]])
+@pytest.mark.parametrize("of_class", [False, True])
+def test_examples_of_weight_0_alone_teach_nothing(tmp_path, capsys, command, of_class):
+    rows = "".join(f"{i % 7},{int(of_class)},{i % 2}\n" for i in range(1500))
+    data = written(tmp_path / "data.csv", "a,w,label\n" + rows)
+    weights = ["--class-weight", "0=0,1=0"] if of_class else ["--weight", "w"]
+    algorithm = ["-a", "pa1", "-q"]
+    assert failed(capsys, *command, data, *algorithm, *weights).endswith(f"{data}: {_NO_WEIGHT}")

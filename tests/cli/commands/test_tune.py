@@ -244,7 +244,9 @@ def test_a_plot_into_a_missing_directory_fails_before_learning(capsys, data, tmp
     assert ": no directory " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("text", "message"), [("1 0 |x a\n", "no example to learn from"), ("", "empty")])
+@pytest.mark.parametrize(
+    ("text", "message"), [("1 0 |x a\n", "no examples to learn from, as all have the weight 0"), ("", "empty")]
+)
 def test_data_without_examples_is_an_error(capsys, tmp_path, text, message):
     (path,) = files(tmp_path, text)
     assert run(["tune", path]) == 1

@@ -58,12 +58,12 @@ def command(**given: Any) -> None:
     data.report_skipped()
     sizes = {"example": len(examples), "algorithm": len(configs), "order": permutations}
     data.terminal.note(", ".join(plural(size, noun) for noun, size in sizes.items()))
-    if examples.weights is not None and not examples.weights.any():
-        raise ValueError(f"{', '.join(data.names)}: no examples to learn from, as all have the weight 0")
     how = {name: given[name] for name in ("permutations", "seed", "tune")}
     # Tuning counts as one order.
     with data.terminal.progress((permutations + given["tune"]) * len(configs), "comparing") as report:
         found = standings(compare(examples, configs, report, **how))
+    # Those of examples and of classes.
+    data.check_learned(found[0].runs.seen[-1], len(examples))
     counts = LabelCounts()
     counts.update(training_labels(examples), examples.weights)
     about = len(examples), found[0].runs.mean_error, counts.labels, counts.baseline()

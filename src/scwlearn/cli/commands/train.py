@@ -159,10 +159,7 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) 
         if run is not None and run.counts.seen:
             terminal.note(_stopped(run, path))
         raise
-    if not run.has_begun:
-        raise ValueError(f"{', '.join(data.names)}: no examples to learn from")
-    if not run.classifier.is_fitted:
-        raise ValueError(f"{', '.join(data.names)}: no examples to learn from, as all have the weight 0")
+    data.check_learned(run.has_begun and run.classifier.is_fitted, run.has_begun)
     result = trained_model(run, data, given)
     table.finish(run.points[-1])
     if epochs > 1:

@@ -84,13 +84,14 @@ def command(**given: Any) -> None:
     models = ModelBatch(cells, probabilities=metric == "log-loss", keep=keep)
     start = time.perf_counter()
     note(f"{plural(len(cells), 'model')} in one pass")
+    read = 0
     with data.progress("tuning"):
         for examples in data.examples(given["shuffle_buffer"], given["seed"]):
             models.learn(examples)
+            read += len(examples)
         results = models.finish()
     seconds = time.perf_counter() - start
-    if not results[0].counts.seen:
-        raise ValueError(f"{', '.join(data.names)}: no example to learn from")
+    data.check_learned(results[0].counts.seen, read)
     ranked = best_first(results, metric)
     best = ranked[0]
     note(f"{plural(best.counts.seen, 'example')} in {seconds:.2f} s")

@@ -109,6 +109,17 @@ def test_an_error_has_the_path_of_the_field(change, message):
     assert str(error.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [(float, "a number"), (float | None, "a number or null"), (float | list[str], "a number or a list")],
+)
+def test_an_integer_in_the_place_of_a_float_fits_a_float(kind, expected):
+    assert read_json(kind, 10**300) == 10**300
+    for large in (10**400, -(10**400)):
+        with pytest.raises(FieldError, match=f"^it must be {expected}, got -?1000"):
+            read_json(kind, large, "it")
+
+
 def test_unknown_fields_are_ignored_where_the_declaration_says_so():
     lenient = Annotated[Drawing, IGNORE_UNKNOWN]
     value = to_json(DRAWING) | {"more": 1}

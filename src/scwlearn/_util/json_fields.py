@@ -183,8 +183,6 @@ def _reader(hint: Any, *, strict: bool) -> Reader:
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return lambda value: value
-    if hint is float:
-        return _read_float
     if hint in _SCALARS:
         return _scalar_reader((hint,))
     if origin is Annotated:
@@ -203,23 +201,24 @@ def _reader(hint: Any, *, strict: bool) -> Reader:
 
 
 def _scalar_reader(kinds: tuple[type, ...]) -> Reader:
-    # A set, because True is an int for isinstance.
-    allowed = {*kinds} | ({int} if float in kinds else set())
-    expected = _any_of(kinds)
+    is_one, expected = _one_of(kinds), _any_of(kinds)
 
     def read(value: Any) -> Any:
-        if type(value) not in allowed:
+        if not is_one(value):
             raise _wrong(expected, value)
         return value
 
     return read
 
 
-def _read_float(value: Any) -> float:
-    """Return a number that fits a float."""
-    if isinstance(value, float) or (type(value) is int and abs(value) <= sys.float_info.max):
-        return value
-    raise _wrong(_SCALARS[float], value)
+def _one_of(kinds: Iterable[type]) -> Callable[[Any], bool]:
+    """Return a function that tells whether a value has one of these types; as a float, an integer must fit one."""
+    # A set, because True is an int for isinstance.
+    allowed = {*kinds}
+    if int in allowed or float not in allowed:
+        return lambda value: type(value) in allowed
+    largest = sys.float_info.max
+    return lambda value: -largest <= value <= largest if type(value) is int else type(value) in allowed
 
 
 def _any_of(kinds: Iterable[type], *more: str) -> str:
@@ -281,12 +280,12 @@ def _union_reader(kinds: tuple[Any, ...], *, strict: bool) -> Reader:
     # At most one of them is a list, an object or has bounds.
     (other,) = set(kinds) - {*scalars}
     read_other = _reader(other, strict=strict)
-    allowed = {*scalars} | ({int} if float in scalars else set())
+    is_scalar = _one_of(scalars)
     container = _container(other)
     expected = _any_of(scalars, "a list" if container is list else "an object")
 
     def read(value: Any) -> Any:
-        if type(value) in allowed:
+        if is_scalar(value):
             return value
         if container is not None and type(value) is not container:
             raise _wrong(expected, value)

@@ -42,7 +42,7 @@ def data_set_table(sets: Sequence[DataSet]) -> Table:
         printed = TABLE2.get(data.name)
         agrees = "" if printed is None else "yes" if printed == (count, width) else "**no**"
         size = "" if printed is None else f"{printed[0]} x {printed[1]}"
-        positive, nonzero = 100 * np.mean(data.y > 0), 100 * stored / (count * width)
+        positive, nonzero = 100 * np.mean(data.y > 0), 100 * stored / max(1, count * width)
         rows.append((data.title, str(count), str(width), size, agrees, f"{positive:.1f} %", f"{nonzero:.1f} %"))
     columns = ("data set", "rows", "features", "in the paper", "agrees", "labels +1", "nonzero values")
     return Table("Table 2: the data sets", columns, rows)

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from scwlearn.datasets import DataSet
+from scwlearn.display.pictures import plain_text
 from scwlearn.experiments.comparison import rank_diagram, tradeoff_picture
 from scwlearn.experiments.figure1 import figure1, figure1_overview
 from scwlearn.experiments.study import DataSetRuns
+from scwlearn.experiments.tables import data_set_table
 from scwlearn.rules import all_rules, all_variants
 
 EVERY = [*all_rules(), *all_variants()]
@@ -100,3 +103,16 @@ def test_times_far_apart_have_a_log_axis_and_long_ones_are_in_seconds(tmp_path):
     runs = [replace(r, seconds=1e4 * r.seconds if r.rule.order == 2 else r.seconds) for r in BLOCKS[0]]
     far = figure1(runs, tmp_path / "far")
     assert "<!-- time (s), log scale -->" in far.read_text()
+
+
+@pytest.mark.parametrize("name", ["a$x^{$", "a$\\frac{$", "b\udcff\x1b[31m"])
+def test_the_name_of_a_data_set_is_no_formula(tmp_path, name):
+    figure1(some_runs(name, EVERY[:2]), tmp_path / "one")
+    figure1_overview([some_runs(name, EVERY[:2])], tmp_path / "all")
+    ElementTree.parse(tmp_path / "one.svg")
+    assert plain_text(name).isprintable()
+
+
+def test_a_data_set_without_features_has_a_row_in_the_table():
+    empty = DataSet("none", "none", np.zeros((3, 0)), np.array([1.0, -1.0, 1.0]))
+    assert data_set_table([empty]).rows[0][-1] == "0.0 %"

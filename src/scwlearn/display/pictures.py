@@ -55,5 +55,10 @@ def write_both(figure: Figure, path: Path) -> Path:
 def picture_title(figure: Figure, title: str, subtitle: str) -> None:
     """Write a title and a line below it in the top left corner."""
     height = figure.get_figheight()
-    figure.text(0.01, 1 - 0.26 / height, title, fontsize=13, fontweight="bold")
-    figure.text(0.01, 1 - 0.48 / height, subtitle, color=SOFT)
+    figure.text(0.01, 1 - 0.26 / height, plain_text(title), fontsize=13, fontweight="bold")
+    figure.text(0.01, 1 - 0.48 / height, plain_text(subtitle), color=SOFT)
+
+
+def plain_text(text: str) -> str:
+    """Return a text that may have names of files for Matplotlib: no formulas, and an escape for what has no letter."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text).replace("$", r"\$")

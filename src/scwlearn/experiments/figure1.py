@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from scwlearn._util.significance import average_ranks
-from scwlearn.display.pictures import picture_style, write_both
+from scwlearn.display.pictures import picture_style, plain_text, write_both
 from scwlearn.display.theme import SOFT, algorithm_style
 from scwlearn.experiments.study import Block, Blocks, DataSetRuns, mean_errors
 
@@ -53,7 +53,7 @@ def figure1(runs: Block, path: Path) -> Path:
             _name_curves(figure, axes, runs)
         panels[1].yaxis.set_major_formatter(EngFormatter(sep=""))
         top = 1 - 0.25 / height
-        figure.text(0.01, top, runs[0].title, fontsize=13, fontweight="bold")
+        figure.text(0.01, top, plain_text(runs[0].title), fontsize=13, fontweight="bold")
         if (count := len(runs[0].errors)) > 1:
             note = f"{count} permutations: mean ± standard deviation (time: median, 16th to 84th percentile)"
             figure.text(0.99, top, note, ha="right", color=SOFT)
@@ -71,7 +71,7 @@ def figure1_overview(blocks: Blocks, path: Path) -> Path:
             axes.set_axis_off()
         for place, (axes, runs) in enumerate(zip(panels, blocks, strict=False)):
             _draw_errors(axes, runs)
-            axes.set_title(runs[0].title, loc="left", fontweight="bold")
+            axes.set_title(plain_text(runs[0].title), loc="left", fontweight="bold")
             axes.set_ylabel("mistake rate" if place % columns == 0 else "")
             axes.set_xlabel("examples seen" if place + columns >= len(blocks) else "")
         lines = {line.get_label(): line for axes in panels for line in axes.lines}

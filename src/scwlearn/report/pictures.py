@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from scwlearn.display.formatting import number_text, parameter_text
-from scwlearn.display.pictures import picture_style, write_picture
+from scwlearn.display.pictures import picture_style, plain_text, write_picture
 from scwlearn.display.theme import FAINT, SOFT, algorithm_style
 from scwlearn.rules import Parameter
 from scwlearn.runs.compare import Standing
@@ -58,7 +58,7 @@ def draw_comparison(found: Sequence[Standing], title: str, path: Path) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
         axes.grid(axis="x")
         axes.set_xlabel("progressive error")
-        axes.set_title(title, loc="left", fontweight="bold")
+        axes.set_title(plain_text(title), loc="left", fontweight="bold")
         note = "One order of the data."
         if orders > 1:
             note = (

@@ -206,3 +206,14 @@ def test_usage_errors_say_what_is_allowed(capsys, data, arguments, code, message
     printed = capsys.readouterr()
     assert printed.out == ""
     assert message in " ".join(printed.err.split())
+
+
+@pytest.mark.parametrize("name", ["a$x^{$.libsvm", "b\udcff\x1b[31m.libsvm"])
+def test_the_picture_shows_any_name_of_a_file(tmp_path, name):
+    try:
+        (tmp_path / name).write_text(libsvm_text(30))
+    except OSError:
+        pytest.skip("this system has no such file names")
+    path = tmp_path / "a.svg"
+    assert run(["compare", str(tmp_path / name), "-a", "pa1", "-k", "2", "-q", "--plot", str(path)]) == 0
+    assert path.exists()

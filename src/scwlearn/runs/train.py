@@ -71,6 +71,8 @@ class TrainingRun:
     held_out: list[Batch] = field(default_factory=list, init=False)
     #: Whether there was an example to learn from.
     has_begun: bool = field(default=False, init=False)
+    #: Examples seen when the model was last saved on the way.
+    saved: int = field(default=0, init=False)
     #: Once the run has begun.
     metrics: ProgressiveMetrics = field(init=False)
     _read: int = field(default=0, init=False)
@@ -252,6 +254,7 @@ class TrainingRun:
                 self.on_doubling(self._with_nonzero(point))
         if self.save_every is not None and seen % self.save_every == 0:
             self.on_save()
+            self.saved = seen
 
         if seen >= _ENOUGH and seen & (seen - 1) == 0 and not self._has_warned:
             labels = len(self.classifier.classes)

@@ -1,5 +1,6 @@
 """scwlearn train when it is interrupted: Ctrl-C, SIGTERM, closed pipes and full disks."""
 
+import errno
 import os
 import resource
 import signal
@@ -10,7 +11,9 @@ import time
 import pytest
 
 from run_examples import libsvm_text
+from scwlearn.cli.app import run
 from scwlearn.runs.trained_model import TrainedModel
+from use_examples import written
 
 pytestmark = [pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals"), pytest.mark.slow]
 
@@ -128,3 +131,18 @@ def test_a_full_disk_keeps_the_old_model(tmp_path):
     assert err.decode() == f"scwlearn: error: {model}: File too large\n"
     assert model.read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["a.model", "data.libsvm"]
+
+
+@pytest.mark.parametrize(("saves", "said"), [(0, "the model was not saved"), (2, "{} is the model after 200 examples")])
+def test_the_note_about_the_model_counts_no_save_that_failed(tmp_path, monkeypatch, capsys, saves, said):
+    model, write, written_models = tmp_path / "a.model", TrainedModel.write, []
+
+    def write_some(self, path):
+        if len(written_models) == saves:
+            raise OSError(errno.ENOSPC, "no space left", str(path))
+        written_models.append(write(self, path))
+
+    monkeypatch.setattr(TrainedModel, "write", write_some)
+    data = written(tmp_path / "data.svm", libsvm_text(600))
+    assert run(["train", data, "-m", str(model), "--save-every", "100"]) == 1
+    assert f"stopped after {100 * (saves + 1)} examples; {said.format(model)}\n" in capsys.readouterr().err

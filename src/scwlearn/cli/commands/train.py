@@ -237,13 +237,13 @@ def _model(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig |
 
 def _stopped(run: TrainingRun, path: Path | None) -> str:
     """Return the note on a run that an error in its data has stopped."""
-    seen = run.counts.seen
-    stopped = f"stopped after {plural(seen, 'example')}"
+    stopped = f"stopped after {plural(run.counts.seen, 'example')}"
     if path is None:
         return stopped
-    saved = 0 if run.save_every is None else seen - seen % run.save_every
-    if saved:
-        return f"{stopped}; {path} is the model after {plural(saved, 'example')}"
+    if run.saved:
+        return f"{stopped}; {path} is the model after {plural(run.saved, 'example')}"
+    if run.save_every is not None:
+        return f"{stopped}; the model was not saved"
     return f"{stopped}; the model was not saved (--save-every N saves it on the way)"
 
 

@@ -74,3 +74,13 @@ def test_the_advice_about_nan_can_be_followed(tmp_path, capsys):
 def test_plurals():
     assert [plural(n, "example") for n in (0, 1, 2000)] == ["0 examples", "1 example", "2,000 examples"]
     assert plural(2, "class", "classes") == "2 classes"
+
+
+def test_no_message_of_the_system_has_credentials():
+    for error in (
+        OSError("timed out trying to connect to tcp://me:secret@127.0.0.1:1"),
+        FileNotFoundError(2, "no such file", "http:/me:secret@a.org/x.model"),
+    ):
+        assert "secret" not in error_message(error)
+    for path in ("c:/me:dir@x/y.csv", "file:///a:b@c/x.csv"):
+        assert error_message(FileNotFoundError(2, "gone", path)) == f"{path}: gone"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
+from scwlearn.data.io.remote import without_credentials
+
 #: Key in the context of a command whose model determines how data is read.
 SCHEMA_FIXED = "scwlearn.schema_fixed"
 
@@ -63,7 +65,9 @@ def error_message(error: BaseException) -> str:
         return f"{message}\nRun '{usage.command_path} --help' for usage." if usage else message
     if isinstance(error, OSError):
         named = error.filename is not None and error.strerror
-        return f"{error.filename}: {error.strerror}" if named else error.strerror or str(error)
+        # It may come from another package, or name a file by a path made of a URL.
+        parts = [str(error.filename), str(error.strerror)] if named else [error.strerror or str(error)]
+        return ": ".join(map(without_credentials, parts))
     if isinstance(error, MemoryError) and not hasattr(error, "render"):
         return f"not enough memory: {error}".removesuffix(": ")
     return str(error.render(option_name) if hasattr(error, "render") else error)

@@ -13,8 +13,9 @@ from typing import Any
 from scwlearn.data.io.errors import DataError
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(?:://|::.*://)")
-# User and password in front of a host. A password may contain a slash, where a port would be a number.
-_USER = re.compile(r"(?<=://)(?:[^/?#]*@|[^/?#@:]+:(?!:|\d*(?:[/?#\s]|$))[^@]*@)")
+# User and password in front of a host; a path made of a URL has dropped a slash. A password may contain a slash, where
+# a port would be a number.
+_USER = re.compile(r"(?<=[a-zA-Z0-9+.-]{2}:/)(/?)(?:[^/?#]*@|[^/?#@:]+:(?!:|\d*(?:[/?#\s]|$))[^@]*@)")
 # Values in the query of a URL; signed URLs have their signatures there.
 _VALUE = re.compile(r"(?<=[?&])([^=&#]+=)[^&#]*")
 # What precedes the first wildcard of a pattern: its directory, and part of a name. In a web address, a question mark
@@ -45,7 +46,7 @@ def without_credentials(text: str) -> str:
     >>> without_credentials("https://me:secret@example.org/a.csv?token=123")
     'https://example.org/a.csv?token=...'
     """
-    return _VALUE.sub(r"\1...", _USER.sub("", text)) if "://" in text else text
+    return _VALUE.sub(r"\1...", _USER.sub(r"\1", text)) if ":/" in text else text
 
 
 class RemoteFile:

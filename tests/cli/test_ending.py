@@ -1,6 +1,7 @@
 """The end of a command by a signal: none is lost."""
 
 import signal
+import subprocess
 import sys
 from threading import Event
 
@@ -49,3 +50,10 @@ def test_other_errors_in_destructors_are_reported(monkeypatch):
     end_at_signals()
     Broken()
     assert reported == [ValueError]
+
+
+def test_a_command_that_a_signal_has_ended_does_not_wait_for_others():
+    hang = "atexit.register(threading.Event().wait)"
+    change = "cli._PATIENCE, cli._run = 0.1, lambda: 143"
+    code = f"import atexit, threading, scwlearn.cli as cli; {hang}; {change}; cli.console()"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 143

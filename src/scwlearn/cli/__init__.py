@@ -14,6 +14,10 @@ from scwlearn.cli.ending import end_at_signals, ending, ignore_signals
 
 # Objects between two garbage collections: imports make many that live on, and commands work on arrays.
 _GC_THRESHOLD = 500_000
+# Larger exit codes are those of a command that a signal has ended.
+_BY_SIGNAL = 128
+# Seconds that other packages have to clean up after a signal: Spark tries for minutes to reach a server that is gone.
+_PATIENCE = 5.0
 
 
 def main() -> None:
@@ -24,6 +28,8 @@ def main() -> None:
 def console() -> None:
     """Run the command line as a process of its own, and end it."""
     code = _run()
+    if code > _BY_SIGNAL:
+        _end_soon(code)
     # Python collects garbage several times as it exits, which takes as long as the imports of a command.
     gc.freeze()
     if all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate()):
@@ -50,6 +56,13 @@ def _run() -> int:
     except KeyboardInterrupt:
         # Before or after `run`, which reports it.
         return ending()[1]
+
+
+def _end_soon(code: int) -> None:
+    """End the process after a while, whatever else it waits for."""
+    timer = threading.Timer(_PATIENCE, os._exit, (code,))
+    timer.daemon = True
+    timer.start()
 
 
 def _end(code: int) -> None:

@@ -146,15 +146,14 @@ class ClassWeights:
 
 
 def training_classes(labels: NDArray[Any], weights: Array | None, class_weights: ClassWeights) -> NDArray[Any]:
-    """Return the classes of the examples of a weight other than 0; raise a ValueError if there are fewer than two."""
+    """Return the classes of examples, but of those with weight 0; raise a ValueError if no classifier can learn them."""
     if weights is not None and not weights.any():
         raise ValueError("sample_weight is zero for every example; there is nothing to learn from")
-    found, _ = count_labels(labels if weights is None else labels[weights != 0])
-    classes: NDArray[Any] = found[class_weights.is_nonzero(found)]
+    classes, _ = count_labels(labels if weights is None else labels[weights != 0])
     if len(classes) < 2:
-        left_out = len(found) - len(classes)
-        but = f", and class_weight is zero for {left_out} of them" if left_out else ""
-        raise ValueError(f"y holds {len(found)} class(es), {found.tolist()}{but}; a classifier needs two classes")
+        raise ValueError(f"y holds {len(classes)} class(es), {classes.tolist()}; a classifier needs two classes")
+    if not class_weights.is_nonzero(classes).any():
+        raise ValueError("class_weight is zero for every class; there is nothing to learn from")
     return classes
 
 

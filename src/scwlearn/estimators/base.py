@@ -72,7 +72,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The examples. Read in place if C-ordered float32 or float64, or CSR.
         y : array-like of shape (n_samples,)
-            Their labels, of at least two classes of a weight other than 0. These take part from the start.
+            Their labels, of at least two classes. All classes take part from the start.
         sample_weight : array-like of shape (n_samples,), optional
             The weight of each example; the docstring of the class says how it acts. Examples of weight 0 are skipped.
 

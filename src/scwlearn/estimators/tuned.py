@@ -28,7 +28,7 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     classifier learn together, which takes about as long as a few runs.
 
     All cells are compared on the same examples, those of a `sample_weight` other than 0. A cell whose `class_weight`
-    leaves out a class does not know that class, so each of its examples is a mistake.
+    is 0 for a class learns nothing about it, so each of its examples counts as a mistake.
 
     Parameters
     ----------

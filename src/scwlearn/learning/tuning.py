@@ -136,7 +136,7 @@ def count_each(
 
     def count_alone(place: int) -> Counts:
         classifier = copy(classifiers[place])
-        classifier.add_classes(classes[classifier.class_weights.is_nonzero(classes)])
+        classifier.add_classes(classes)
         counts = classifier.learn(rows, labels, order=order, weights=weights)
         left_out = len(learned) - counts.seen
         return counts + Counts(seen=left_out, mistakes=left_out)

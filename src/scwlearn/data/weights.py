@@ -146,7 +146,7 @@ class ClassWeights:
 
 
 def training_classes(labels: NDArray[Any], weights: Array | None, class_weights: ClassWeights) -> NDArray[Any]:
-    """Return the classes of examples, but of those with weight 0; raise a ValueError if no classifier can learn them."""
+    """Return the classes of all examples of a weight; raise a ValueError if no classifier can learn from them."""
     if weights is not None and not weights.any():
         raise ValueError("sample_weight is zero for every example; there is nothing to learn from")
     classes, _ = count_labels(labels if weights is None else labels[weights != 0])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from actors import Number
 from learner_examples import draw_examples, everything, state
 from scwlearn import Learner
 from scwlearn.model.covariances import COVARIANCE_NAMES
@@ -90,17 +91,6 @@ def test_another_thread_scores_while_a_rule_runs_and_learns_afterwards(x):
     alone.learn_one(x, 1)
     alone.learn_one(x, 1)
     assert everything(learner) == everything(alone)
-
-
-class Number:
-    """A number that does something when it is asked for its value."""
-
-    def __init__(self, action):
-        self.action = action
-
-    def __float__(self):
-        self.action()
-        return 2.0
 
 
 class Name:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from stress.model_state import everything
 
+from actors import Number
 from scwlearn import Learner, StreamClassifier
 from scwlearn._native import Lock
 
@@ -27,17 +28,6 @@ class Key:
 
     def __eq__(self, other):
         return self.name == other.name
-
-
-class Number:
-    """A number that does something when it is asked for its value."""
-
-    def __init__(self, action):
-        self.action = action
-
-    def __float__(self):
-        self.action()
-        return 2.0
 
 
 CALLS = {

@@ -138,10 +138,10 @@ def _by_evidence(shards: Shards, order: NDArray[np.intp], upper: Array) -> tuple
     moved = np.array([_product(V, pulled, transposed=True) for pulled in into])
     evidence = np.maximum(known - times * c, 0.0)
     p = c / shards.growth + (evidence * shares(evidence)).sum(axis=0)
-    share = shares(np.maximum(evidence, LEAST_EVIDENCE * times))
-    move = (share[:, :, np.newaxis] * moved).sum(axis=0)
+    counted = np.maximum(evidence, LEAST_EVIDENCE * times)
+    move = (shares(counted)[:, :, np.newaxis] * moved).sum(axis=0)
     for space in _spaces(c, evidence.sum(axis=0) > LEAST_EVIDENCE * times.sum()):
-        precision, move[space] = _within(space, shards, order, out, c, evidence, moved)
+        precision, move[space] = _within(space, shards, order, out, c, (evidence, counted), moved)
         p[space], turned = _eigen(precision)
         V[:, space] = _product(V[:, space], turned)
     return _divided(inverse, _triangle(np.sqrt(p)[:, np.newaxis] * V.T)), _product(out, move)
@@ -155,24 +155,32 @@ def _spaces(c: Array, has_evidence: NDArray[np.bool_]) -> list[slice]:
 
 
 def _within(
-    space: slice, shards: Shards, order: NDArray[np.intp], out: Array, c: Array, evidence: Array, moved: Array
+    space: slice,
+    shards: Shards,
+    order: NDArray[np.intp],
+    out: Array,
+    c: Array,
+    evidence: tuple[Array, Array],
+    moved: Array,
 ) -> tuple[Array, Array]:
     """Return the precision and the move of the means within a space of almost equal eigenvalues.
 
-    The evidence between two directions fades as their eigenvalues differ, so that nothing depends on where the space
-    ends. The bell-shaped fading keeps each model's evidence positive semidefinite.
+    `evidence` has that of each model in each direction, as it counts for the precision and for the means. What it has
+    between two directions fades as their eigenvalues differ, so that nothing depends on where the space ends. The
+    bell-shaped fading keeps the evidence of each model positive semidefinite.
     """
     own = c[space]
     near = np.exp(-np.square((own[:, np.newaxis] - own) / (_CLOSE * c[-1])) / 2)
-    scale = np.sqrt(evidence[:, space].sum(axis=0))
+    np.fill_diagonal(near, 0.0)
+    along = [each[:, space] for each in evidence]
+    scales = [np.sqrt(each.sum(axis=0)) for each in along]
     precision, move = np.diag(own / shards.growth), np.zeros_like(moved[0, space])
-    for shard, along, pulled in zip(shards, evidence[:, space], moved[:, space], strict=True):
+    for shard, gain, counted, pulled in zip(shards, *along, moved[:, space], strict=True):
         rows = _root_times(shard, order, out[:, space])
         between = near * _product(rows, rows, transposed=True)
-        between[np.diag_indices(len(own))] = along
-        share = between / scale
+        share, counts = ((between + np.diag(each)) / scale for each, scale in zip((gain, counted), scales, strict=True))
         precision += _product(share, share.T)
-        move += _product(share, pulled) / scale[:, np.newaxis]
+        move += _product(counts, pulled) / scales[1][:, np.newaxis]
     return precision, move
 
 

@@ -58,7 +58,7 @@ def schema_of(format, *, columns=None, ignore=(), **said):
     """A schema with kinds of columns; if the label is among them, it is complete, as that of a model."""
     kinds, label, weight = dict(columns or {}), said.get("label"), said.get("weight")
     if label not in kinds:
-        return Schema(format, features=Features(kinds=kinds | dict.fromkeys(ignore, "ignore")), **said)
+        return Schema(format, **{"features": Features(kinds=kinds | dict.fromkeys(ignore, "ignore")), **said})
     label_kind = kinds.pop(label)
     kinds |= dict.fromkeys([*ignore, *filter(None, (label, weight))], "ignore")
     return Schema(format, label_kind=label_kind, features=Features(kinds=kinds, others="ignore"), **said)

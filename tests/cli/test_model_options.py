@@ -118,8 +118,8 @@ _PASSED_ON = {
 }
 
 
-@pytest.mark.parametrize("several", [[], ["--interactions", "text:c"]])
-def test_the_command_that_tune_prints_has_every_option_as_it_was_typed(monkeypatch, tmp_path, capsys, several):
+@pytest.mark.parametrize("interacts", [False, True])
+def test_the_command_that_tune_prints_has_every_option_as_it_was_typed(monkeypatch, tmp_path, capsys, interacts):
     row = "1,2,red,big bad,2026-11-17,1,{}\n"
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "-data.csv", "a,b,c,text,day,weight,kind\n" + row.format("yes") + row.format("no"))
@@ -134,6 +134,8 @@ def test_the_command_that_tune_prints_has_every_option_as_it_was_typed(monkeypat
         for typed in choices:
             if param.name == "zero_based":  # for LIBSVM only
                 continue
+            columns = "4:3" if "--no-header" in typed else "text:c"
+            several = ["--interactions", columns] if interacts else []
             label = [] if "--label" in typed else ["--label", "7" if "--no-header" in typed else "kind"]
             arguments = ["-q", "-a", "arow", "--grid", "r=1", *label, *typed, *several, "--", "-data.csv"]
             assert run(["tune", *arguments]) == 0, typed

@@ -218,7 +218,14 @@ def _one_of(kinds: Iterable[type]) -> Callable[[Any], bool]:
     if int in allowed or float not in allowed:
         return lambda value: type(value) in allowed
     largest = sys.float_info.max
-    return lambda value: -largest <= value <= largest if type(value) is int else type(value) in allowed
+
+    def is_one(value: Any) -> bool:
+        if type(value) is int:
+            return -largest <= value <= largest
+        # Also one of NumPy, in a record that was not read from a file.
+        return isinstance(value, float) or type(value) in allowed
+
+    return is_one
 
 
 def _any_of(kinds: Iterable[type], *more: str) -> str:

@@ -35,8 +35,8 @@ def parsed(format, text):
     return values, offsets, lines, len(places)
 
 
+# Not for ThreadSanitizer: it races on purpose.
 @pytest.mark.native
-@pytest.mark.threads
 @pytest.mark.parametrize("format", LINES)
 def test_a_text_that_changes_while_it_is_parsed_is_read_as_it_was_at_one_time(format):
     good = np.frombuffer(LINES[format] * 4000, dtype=np.uint8)

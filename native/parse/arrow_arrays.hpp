@@ -46,7 +46,7 @@ public:
 
     // Of the values: that of the dictionary, if there is one.
     ArrowType type() const noexcept { return dictionary_ ? dictionary_->type() : type_; }
-    // Whether the children of the array have its values; not if they are in a dictionary, whose children nobody reads.
+    // Whether the children of the array have its values; not if they are in a dictionary, whose children are not read.
     bool is_structure() const noexcept { return !dictionary_ && type_ == ArrowType::structure; }
     std::string_view zone() const noexcept {
         return dictionary_ ? dictionary_->zone() : type_ == ArrowType::timestamp ? std::string_view(format_).substr(4) : "";

@@ -1,4 +1,4 @@
-// A secret key for hash tables, so that nobody can choose names that fall into the same places.
+// A secret key for hash tables, so that names cannot be chosen to fall into the same places.
 #pragma once
 
 #include <array>

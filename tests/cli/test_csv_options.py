@@ -49,6 +49,16 @@ def test_the_columns_that_do_not_fit_a_model_are_named(tmp_path, capsys):
     )
 
 
+def test_a_given_delimiter_holds_though_a_model_knows_another(tmp_path, capsys):
+    data, model = written(tmp_path / "it.csv", "a;b;y\n1;2;0\n3;4;1\n"), str(tmp_path / "m")
+    assert run(["train", data, "-m", model, "-q"]) == 0
+    other = written(tmp_path / "other.csv", "a;b|y\n1;2|0\n")
+    said = failed(capsys, "predict", model, other, "--delimiter", "|")
+    assert said == (
+        f"scwlearn: error: {other}: a table must have the columns of the training data; missing: 'a', 'b'; new: 'a;b'\n"
+    )
+
+
 @pytest.mark.parametrize("given", ["x", "tabs", "1"])
 def test_a_delimiter_is_checked(tmp_path, capsys, given):
     data = written(tmp_path / "it.csv", "a,y\n1,0\n")

@@ -48,9 +48,9 @@ def test_the_delimiter_is_found(delimiter):
     ],
 )
 def test_all_first_records_have_as_many_cells(text, delimiter):
-    from scwlearn.data.tables.delimited import find_delimiter
+    from scwlearn.data.tables.delimited import detect_delimiter
 
-    assert find_delimiter(text.encode()) == delimiter
+    assert detect_delimiter(text.encode()) == delimiter
 
 
 def test_a_delimiter_may_be_any_character_that_no_number_has():

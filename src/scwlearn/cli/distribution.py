@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scwlearn.cli.messages import is_given
-from scwlearn.cli.options import count_option, option, section
+from scwlearn.cli.options import count_option, option, section, usage_error
 
 if TYPE_CHECKING:
     from scwlearn.cli.input import Input
@@ -79,6 +79,12 @@ def is_distributed(given: dict[str, Any]) -> bool:
     for name, (parameter, instead) in _ONE_STREAM.items():
         if is_given(parameter):
             raise click.UsageError(f"{name} needs one stream; drop it, or drop --{chosen[0]}{instead}")
+    from scwlearn.distributed.plan import Plan
+
+    for name in ("parts", "rounds"):
+        if given[name] is not None:
+            with usage_error(f"--{name}"):
+                Plan(**{"parts": 1, name: given[name]})
     return True
 
 

@@ -204,8 +204,9 @@ def _initial_schema(
             takes = ", ".join(f"{{{each}}}" for each in allowed)
             hint = f"remove {{{option}}}; this format takes {takes}"
             raise DataError(f"an option that does not apply to {format} data", source=name, hint=hint)
+    is_given = "delimiter" in given
     if model_schema is None:
-        schema = Schema(format, **given, is_fixed=not detects)
+        schema = Schema(format, **given, is_fixed=not detects, is_delimiter_given=is_given)
         if detects:
             check_roles(schema)
         return schema
@@ -217,4 +218,4 @@ def _initial_schema(
     if not get_format(format).has_texts and get_format(model_schema.format).has_texts and _joins_words(model_schema):
         problem = f"the model has n-grams of texts, but {format} data has single words, not in their order"
         raise DataError(problem, source=name, hint="use another format")
-    return replace(model_schema, format=format, is_fixed=True, **given)
+    return replace(model_schema, format=format, is_fixed=True, is_delimiter_given=is_given, **given)

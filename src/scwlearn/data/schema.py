@@ -50,6 +50,8 @@ class Schema:
         Whether the first line of a CSV file names the columns. None to detect it.
     delimiter : str or None
         Character between the cells of a CSV file. None to detect it.
+    is_delimiter_given : bool
+        Whether the user has named the delimiter of these data. If not, that of a trained model is only likely.
     notes : tuple of DataError
         What the user should know about the data, as errors that are not raised.
     is_fixed : bool
@@ -71,6 +73,7 @@ class Schema:
     zero_based: bool = False
     header: bool | None = None
     delimiter: str | None = None
+    is_delimiter_given: Annotated[bool, NOT_STORED] = field(default=False, compare=False)
     notes: Annotated[tuple[DataError, ...], NOT_STORED] = field(default=(), compare=False)
     is_fixed: Annotated[bool, NOT_STORED] = field(default=False, compare=False)
 
@@ -103,8 +106,8 @@ class Schema:
         return values
 
     def fixed(self, features: Features) -> Schema:
-        """Return the schema of a model with these features, so that nothing is detected."""
-        return replace(self, features=features, is_fixed=True)
+        """Return the schema of a model with these features, so that nothing is detected but the delimiter."""
+        return replace(self, features=features, is_fixed=True, is_delimiter_given=False)
 
 
 def spec_of(schema: Schema, options: ReaderOptions) -> FeatureSpec:

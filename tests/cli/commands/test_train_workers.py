@@ -77,6 +77,8 @@ def test_resuming_and_epochs(data, tmp_path):
         (["--workers", 2, "--jobs", 2], "--jobs needs one stream"),
         (["--workers", 2, "--dask", "tcp://nowhere:1"], "exclude each other"),
         (["--workers", 0], "--workers"),
+        (["--workers", 2, "--parts", 2**16 + 1], "invalid value for --parts"),
+        (["--workers", 2, "--rounds", 2**10 + 1], "invalid value for --rounds"),
     ],
 )
 def test_options_that_do_not_go_together(data, capsys, arguments, message, tmp_path, monkeypatch):

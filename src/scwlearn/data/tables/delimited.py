@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from functools import partial
 from mmap import mmap
@@ -59,11 +59,8 @@ class DelimitedReader(Reader):
     def chunks(self) -> Generator[Any, None, None]:
         """Find out the delimiter; then yield chunks of whole records."""
         if not self._delimiter:
-            given = self.schema.delimiter
-            if given is None or is_complete(self.schema):
-                given = find_delimiter(self.stream.peek(_has_a_line), given)
-            self._delimiter = given
-            self.schema = replace(self.schema, delimiter=given)
+            self._delimiter = find_delimiter(self.schema, lambda: self.stream.peek(_has_a_line))
+            self.schema = replace(self.schema, delimiter=self._delimiter)
         yield from super().chunks()
 
     def last_end(self, buffer: mmap, used: int) -> int:
@@ -189,7 +186,15 @@ def _has_a_line(head: bytes) -> bool:
     return re.search(rb"[^\r\n][\r\n]", head) is not None
 
 
-def find_delimiter(head: bytes, preferred: str | None = None) -> str:
+def find_delimiter(schema: Schema, head: Callable[[], bytes]) -> str:
+    """Return what separates the cells of a table: what the user has named, or what its beginning shows."""
+    given = schema.delimiter
+    if given is not None and (schema.is_delimiter_given or not is_complete(schema)):
+        return given
+    return detect_delimiter(head(), given)
+
+
+def detect_delimiter(head: bytes, preferred: str | None = None) -> str:
     """Return what separates the cells of a table, given its beginning.
 
     It splits all of the first records into the same number of cells, more than one. Of several, it is the first that

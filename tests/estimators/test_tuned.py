@@ -126,6 +126,14 @@ def test_ties_go_to_the_parameters_of_the_estimator():
             ValueError,
             "param_grid['C'] must be a list of values, got []",
         ),
+        *(
+            (
+                TunedClassifier(PA1(), param_grid={"C": [1.0], name: [0, 1]}),
+                ValueError,
+                f"param_grid: {name} is the same for all cells; set it in estimator",
+            )
+            for name in ("n_epochs", "shuffle", "random_state", "n_jobs")
+        ),
     ],
 )
 def test_bad_settings_are_refused(tuned, error, message):

@@ -16,6 +16,9 @@ from scwlearn.data.weights import check_weights, training_classes
 from scwlearn.estimators.base import OnlineClassifier, as_random_state
 from scwlearn.learning.tuning import combinations, count_each, nearest_first
 
+# Parameters of `fit` as a whole: all cells learn the same examples once, in the same order.
+_OF_FIT = ("n_epochs", "shuffle", "random_state", "n_jobs")
+
 Array = NDArray[np.float64]
 
 
@@ -35,7 +38,8 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     estimator : OnlineClassifier, default=None
         The classifier to tune, with the settings that all cells have in common; None for `SCW1()`.
     param_grid : dict of str to list, default=None
-        The values to try for each parameter of the classifier; None for the paper's grid of its algorithm.
+        The values to try for each parameter of the classifier, other than `n_epochs`, `shuffle`, `random_state` and
+        `n_jobs`; None for the paper's grid of its algorithm.
     random_state : int, RandomState or None, default=None
         Random seed for shuffling, the same for all cells; None for that of `estimator`.
     n_jobs : int or None, default=-1
@@ -213,6 +217,8 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
                 raise ValueError(
                     f"param_grid: {type(base).__name__} has no parameter {name!r}; it has {', '.join(known)}"
                 )
+            if name in _OF_FIT:
+                raise ValueError(f"param_grid: {name} is the same for all cells; set it in estimator")
             # An iterator would be empty in the next fit.
             if isinstance(values, str) or not isinstance(values, Collection) or not list(values):
                 raise ValueError(f"param_grid[{name!r}] must be a list of values, got {values!r}")

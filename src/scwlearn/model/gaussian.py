@@ -262,8 +262,12 @@ class Gaussian:
     def at_average(self) -> Gaussian:
         """Return a model with the average of mu as its mean, and no average of its own."""
         assert self.average is not None
+        return self.at(self.weights() - self.average.lags(self.classes))
+
+    def at(self, weights: Array) -> Gaussian:
+        """Return a model with this mean (classes, size), and no average of its own."""
         other = replace(self.copy(), average=None)
-        self.covariance.means(other.memory)[: self.classes] = self.weights() - self.average.lags(self.classes)
+        self.covariance.means(other.memory)[: self.classes] = weights
         other.scalars[:, MEAN_SCALE] = 1.0
         other._measure()
         return other

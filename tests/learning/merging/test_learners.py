@@ -22,6 +22,7 @@ from merge_examples import (
 from scwlearn import KernelLearner, Learner, merge
 from scwlearn.learning.merging import merge_gaussians
 from scwlearn.model import covariances as forms
+from scwlearn.model.average import moved_by
 from scwlearn.model.gaussian import ROUNDS, Gaussian
 from scwlearn.rules import all_rules
 
@@ -276,3 +277,26 @@ def test_gaussians_of_different_sizes_are_refused():
     assert refusal(lambda: merge_gaussians([small], prior=large)) == (
         f"prior and models[0] differ in size: 4 and 3{ALIKE}"
     )
+
+
+@pytest.mark.parametrize("multi_class", [None, "ovr", "joint"])
+@pytest.mark.parametrize("how", ["ev", "kl"])
+def test_an_average_moves_by_the_rounds_of_all_models_whatever_their_shares(how, multi_class):
+    settings = {} if multi_class is None else {"multi_class": multi_class, "n_classes": 3}
+    labels = [-1, 1, 1] if multi_class is None else [0, 1, 2]
+    rows = np.array([[-1.0, -1, -1], [1.0, 1, -1], [-1.0, 1, 1]])
+    start = Learner("perceptron", average=True, **settings)
+    while start.learn(rows, labels).mistakes:
+        pass
+    before, latest = start.model.at_average().weights(), start.model.weights()
+    assert not np.allclose(before, latest)
+    models = []
+    for count in (1, 200):
+        # No example is misclassified, so the weights stay and only the average moves.
+        models.append(copy.copy(start))
+        models[-1].learn(np.tile(rows, (count, 1)), np.tile(labels, count))
+    share = moved_by(start.counts.seen, 3 * 201)
+    for given in (models, models[::-1]):
+        merged = merge(given, how, prior=start).model
+        np.testing.assert_array_equal(merged.weights(), latest)
+        np.testing.assert_allclose(merged.at_average().weights(), before + share * (latest - before), rtol=1e-9)

@@ -102,21 +102,23 @@ def _merge_averages(
     merged: Gaussian, models: Sequence[Gaussian], rule: str, weights: Sequence[float], prior: Gaussian | None
 ) -> Average:
     """Merge the averages as the means are merged, and add up their recent mistakes."""
-    # Where the merged model is one of them, its average is, too, to the last bit.
     weights_after = merged.weights()
-    for model in models:
-        if model.average is not None and np.array_equal(model.weights(), weights_after):
-            return model.average.with_lanes(merged.lanes, np.arange(merged.classes))
-    start = None if prior is None else prior.at_average()
-    middle = merge_gaussians([model.at_average() for model in models], rule, weights, start).weights()
+    began = 0.0 if prior is None else float(prior.scalars[0, ROUNDS])
+    rounds = [float(model.scalars[0, ROUNDS]) - began for model in models]
+    # Where the merged model is the only one that has learned, its average is, too, to the last bit.
+    only = models[int(np.argmax(rounds))]
+    if sum(map(bool, rounds)) <= 1 and only.average is not None and np.array_equal(only.weights(), weights_after):
+        return only.average.with_lanes(merged.lanes, np.arange(merged.classes))
+    averages, start = [model.at_average() for model in models], None
+    if prior is not None:
+        start = prior.at_average()
+        before, of_all = start.weights(), moved_by(began, sum(rounds))
+        # Each average has moved at the rate for its own rounds.
+        shares = [of_all / moved_by(began, count) if count else 0.0 for count in rounds]
+        averages = [each.at(before + by * (each.weights() - before)) for each, by in zip(averages, shares, strict=True)]
+    middle = merge_gaussians(averages, rule, weights, start).weights()
     mistakes = sum(weight * _recent_mistakes(model) for model, weight in zip(models, weights, strict=True))
-    if prior is not None and start is not None:
-        began = float(prior.scalars[0, ROUNDS])
-        rounds = [float(model.scalars[0, ROUNDS]) - began for model in models]
-        # Each average has moved by its own rounds only, as a small part of all since the beginning.
-        own = moved_by(began, sum(rounds) / len(rounds))
-        if own > 0:
-            middle = start.weights() + moved_by(began, sum(rounds)) / own * (middle - start.weights())
+    if prior is not None:
         # What the models have in common has faded in each of them. It counts once, faded by the rounds of all.
         left = [KEPT_BY_AVERAGES**count for count in rounds]
         common = sum(weight * kept for weight, kept in zip(weights, left, strict=True)) - math.prod(left)

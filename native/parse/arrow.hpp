@@ -152,7 +152,7 @@ private:
             RowBuilder& builder = reader.builder_;
             const auto number = static_cast<double>(value);
             const std::string text = text_of(value);
-            if (std::isnan(number) ? builder.spec().nan_is_missing : builder.is_marked_missing(text))
+            if (std::isnan(number) ? builder.spec().nan_is_missing : builder.is_marked_missing(number))
                 return reader.add_missing_label(key, text);
             if (reader.has_words() && acceptable(number)) return reader.added(labels.add_word(text), key, text);
             // From 2^53 on, other integers have the same value.
@@ -213,9 +213,8 @@ private:
             return builder_.fail("type", column.key, column.values.name());
         if (!column.offsets.is_known()) return builder_.fail("zone", column.key, column.values.zone());
         if (kind != Kind::label && kind != Kind::weight) return true;
-        bool& is_taken = kind == Kind::label ? has_label_column_ : parsed_.weighted;
-        if (is_taken) return builder_.fail("repeated", column.key, {});
-        is_taken = true;
+        if (kind == Kind::label ? has_label_key() : has_weight_key()) return builder_.fail("repeated", column.key, {});
+        kind == Kind::label ? set_label_key(column.key) : set_weight_key(column.key);
         return type < ArrowType::date32 || builder_.fail(kind == Kind::label ? "label type" : "weight type", column.key,
                                                          column.values.name());
     }
@@ -267,8 +266,7 @@ private:
 
     bool read_value(Column& column, std::int64_t i) {
         if (column.values.is_null(i)) {
-            if (column.key.kind == Kind::label) return add_missing_label(column.key, {});
-            return column.key.kind != Kind::weight || builder_.fail("weight", column.key, {});
+            return column.key.kind != Kind::label || add_missing_label(column.key, {});
         }
         if (column.key.kind < Kind::label) [[likely]] {
             if (column.is_structure()) return builder_.may_nest(column.key, column.depth) && read_children(column, i);
@@ -287,7 +285,7 @@ private:
 
     UtcOffset utc_offset_;
     Column root_;
-    bool is_readable_ = false, has_label_column_ = false;
+    bool is_readable_ = false;
     std::vector<std::string_view> words_;  // of a list
     bool has_numbers_ = false;             // whether all features are plain numbers
     std::vector<std::int32_t> number_columns_;

@@ -231,7 +231,7 @@ public:
         for (const std::string& name : columns) {
             const Kind kind = spec.kind_of(name);
             columns_.push_back({kind == Kind::ignore ? nullptr : &builder.key(name), plain && kind == Kind::numeric});
-            parsed_.weighted |= kind == Kind::weight;
+            if (kind == Kind::weight) set_weight_key(*columns_.back().key);
         }
     }
 

@@ -42,10 +42,9 @@ class JsonParser : JsonText, TableParser<JsonForm> {
 public:
     JsonParser(JsonForm form, RowBuilder& builder) : TableParser(form, builder) {
         for (const auto& [name, kind] : builder.spec().kinds) {
-            if (kind == Kind::label) label_key_ = &builder.key(name);
-            if (kind == Kind::weight) weight_key_ = &builder.key(name);
+            if (kind == Kind::label) set_label_key(builder.key(name));
+            if (kind == Kind::weight) set_weight_key(builder.key(name));
         }
-        parsed_.weighted = weight_key_ != nullptr;
     }
 
     // Parses a text that ends with a newline, up to the first error unless errors are skipped. Allocates only to grow
@@ -90,7 +89,7 @@ private:
             if (p == stop_) continue;
             p = read_record(p);
             if (p != nullptr && skip(p) != stop_) p = fault("extra", skip(p));
-            if (!(p != nullptr && add_record()) && !add_fault()) return;
+            if (!(p != nullptr && end_record(parsed_.lines)) && !add_fault()) return;
             if (fills_a_part(stop_ + 1)) return;
         }
     }
@@ -120,7 +119,7 @@ private:
             if (p == stop_ && form_.is_last) return break_off("bracket", p);
             ++parsed_.lines;
             const char* after = read_record(p);
-            if (!(after != nullptr && add_record())) {
+            if (!(after != nullptr && end_record(parsed_.lines))) {
                 if (!add_fault()) return;
                 after = JsonElements::end_of(p, stop_);
             }
@@ -135,15 +134,8 @@ private:
         begin_record();
         fault_ = nullptr;
         at_ = p;
-        has_weight_ = false;
         if (*p != '{') return fault("object", p);
         return read_object(p, root_, 1);
-    }
-
-    bool add_record() {
-        if (weight_key_ != nullptr && !has_weight_) return builder_.fail("weight", *weight_key_, {});
-        if (label_key_ != nullptr && !has_label() && !add_missing_label(*label_key_, {})) return false;
-        return end_record(parsed_.lines);
     }
 
     const char* read_object(const char* p, Node& node, int depth) {
@@ -263,11 +255,8 @@ private:
         // An integer is exactly its text.
         const auto exact = [&] { return is_integer() && value != 0.0 ? std::string(text) : text_of(value); };
         if (key.kind < Kind::label) [[likely]] return builder_.add_integer(key, value, exact);
-        if (key.kind == Kind::weight) {
-            has_weight_ = true;
-            return set_weight(key, value, text);
-        }
-        if (std::isnan(value) || builder_.is_marked_missing(exact())) return true;
+        if (key.kind == Kind::weight) return set_weight(key, value, text);
+        if (std::isnan(value) || builder_.is_marked_missing(value)) return true;
         if (form_.numbers_as_words && acceptable(value)) return add_word_label(key, exact());
         // From 2^53 on, other integers have the same value.
         const bool is_exact = std::abs(value) < 0x1p53 || !acceptable(value) || !is_integer();
@@ -390,9 +379,6 @@ private:
     std::vector<TextPlace> fault_places_;
     const char* begin_ = nullptr;  // of the text
     const char* line_ = nullptr;   // start of the current line, or of an array
-    Key* label_key_ = nullptr;
-    Key* weight_key_ = nullptr;
-    bool has_weight_ = false;  // whether the record has a weight
     std::uint64_t serial_ = 0;  // of the current object
     Node root_;
     Node* odd_items_ = nullptr;

@@ -129,7 +129,8 @@ public:
     nb::object read(const nb::dict& record) {
         // User code, of a value, may call this again.
         std::unique_ptr<Kept> kept = std::move(kept_);
-        if (!kept || kept->builder.columns().size() > kMostKept) kept = std::make_unique<Kept>(spec_);
+        if (!kept || kept->builder.names() > kMostKeptNames || kept->builder.bytes() > kMostKeptBytes)
+            kept = std::make_unique<Kept>(spec_);
         RowBuilder& builder = kept->builder;
         builder.begin_row();
         nb::object result;
@@ -143,7 +144,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kMostKept = 1 << 16;
+    static constexpr std::size_t kMostKeptNames = 1 << 16, kMostKeptBytes = 1 << 22;
     static constexpr const char* kNotUnicode = "unicode";
 
     struct Kept {

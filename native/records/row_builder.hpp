@@ -50,7 +50,13 @@ public:
 
     // The spec must outlive the builder.
     explicit RowBuilder(const FeatureSpec& spec, std::size_t most_values = kMostValues)
-        : spec_(spec), words_(spec.text), most_values_(most_values), columns_(spec.slots > 0) {}
+        : spec_(spec), words_(spec.text), most_values_(most_values), columns_(spec.slots > 0) {
+        for (const std::string& mark : spec.missing) {
+            double value = 0.0;
+            const std::string_view text = trimmed(mark);
+            if (read_number_text(text, value) || read_number_text(text, value, '.')) missing_numbers_.push_back(value);
+        }
+    }
     RowBuilder(const RowBuilder&) = delete;
     RowBuilder& operator=(const RowBuilder&) = delete;
 
@@ -92,7 +98,7 @@ public:
     // A number, or NaN for a missing one where the spec allows it.
     bool add_number(Key& key, double value) {
         if (key.kind == Kind::ignore || (std::isnan(value) && spec_.nan_is_missing)) return true;
-        if (!spec_.missing.empty() && is_marked_missing(text_of(value))) return true;
+        if (is_marked_missing(value)) return true;
         if (!acceptable(value)) return fail("range", key, text_of(value));
         if (key.kind == Kind::categorical) return add_word(key, text_of(value));
         if (key.kind == Kind::text) return fail("text", key, text_of(value));
@@ -105,7 +111,7 @@ public:
     bool add_integer(Key& key, double value, const Text& text) {
         if (key.kind != Kind::categorical || !acceptable(value)) [[likely]] return add_number(key, value);
         const std::string written = text();
-        return is_marked_missing(written) || add_word(key, written);
+        return is_marked_missing(written) || is_marked_missing(value) || add_word(key, written);
     }
 
     bool add_bool(Key& key, bool value) {
@@ -213,6 +219,10 @@ public:
                columns_.bytes() > std::max(kPartBytes, 2 * kPartBytes / kPartNames * names_of_first_);
     }
 
+    // The number of names that are known, of keys and columns, and their bytes.
+    std::size_t names() const noexcept { return keys_.size() + columns_.size(); }
+    std::size_t bytes() const noexcept { return arena_.kept() + columns_.bytes(); }
+
     const RecordFault& fault() const noexcept { return fault_; }
     // Reports a fault of a key; returns false.
     bool fail(const char* fault, const Key& key, std::string_view found) {
@@ -243,12 +253,18 @@ public:
         return std::find(spec_.missing.begin(), spec_.missing.end(), text) != spec_.missing.end();
     }
 
+    // Whether a number is a marker, however it is written.
+    bool is_marked_missing(double value) const noexcept {
+        return std::find(missing_numbers_.begin(), missing_numbers_.end(), value) != missing_numbers_.end();
+    }
+
     // Reads a whole text as a number with the decimal mark of the spec.
-    bool read_number_text(std::string_view text, double& value) {
+    bool read_number_text(std::string_view text, double& value) { return read_number_text(text, value, spec_.decimal); }
+    bool read_number_text(std::string_view text, double& value, char decimal) {
         number_.assign(text).push_back('\n');
-        if (spec_.decimal != '.') {
+        if (decimal != '.') {
             if (text.find('.') != std::string_view::npos) return false;
-            std::replace(number_.begin(), number_.end(), spec_.decimal, '.');
+            std::replace(number_.begin(), number_.end(), decimal, '.');
         }
         return read_number(number_.data(), number_.data() + number_.size(), value) == number_.data() + text.size();
     }
@@ -362,6 +378,7 @@ private:
     bool is_open_ = false;     // whether the current row has not ended
     bool has_unused_ = false;
     RecordFault fault_;
+    std::vector<double> missing_numbers_;  // the markers of missing values that are numbers
     std::string text_, number_;
 };
 

@@ -44,8 +44,17 @@ protected:
 
     void begin_record() noexcept {
         builder_.begin_row();
-        has_label_ = false;
+        has_label_ = has_weight_ = false;
     }
+
+    // The label and the weight have these keys, which must outlive the parser.
+    void set_label_key(const Key& key) noexcept { label_key_ = &key; }
+    void set_weight_key(const Key& key) noexcept {
+        weight_key_ = &key;
+        parsed_.weighted = true;
+    }
+    bool has_label_key() const noexcept { return label_key_ != nullptr; }
+    bool has_weight_key() const noexcept { return weight_key_ != nullptr; }
 
     bool has_label() const noexcept { return has_label_; }
     bool has_words() const noexcept { return parsed_.labels.kind() == LabelKind::words; }
@@ -56,6 +65,7 @@ protected:
         if (text.empty() || builder_.is_marked_missing(text) || (may_be_number && is_missing_number(content)))
             return add_missing_label(key, text);
         const bool is_number = may_be_number && builder_.read_number_text(content, value);
+        if (is_number && builder_.is_marked_missing(value)) return add_missing_label(key, text);
         return added(is_number ? parsed_.labels.add_number(value) : parsed_.labels.add_word(text), key, text);
     }
 
@@ -72,7 +82,9 @@ protected:
     }
 
     bool set_weight(const Key& key, double weight, std::string_view found) {
+        if (has_weight_) return builder_.fail("weight twice", key, found);
         weight_ = weight;
+        has_weight_ = true;
         const bool usual = weight == 0.0 || (weight >= kSmallestWeight && weight <= kLargestWeight);
         return usual || builder_.fail("weight", key, found);
     }
@@ -83,10 +95,12 @@ protected:
         return set_weight(key, weight, text);
     }
 
-    // Without a column for it, no record has a label.
+    // A record may have no value at all for a key, not even null: in JSON, and within an object that is null.
     bool end_record(std::int64_t place) {
-        if ((!has_label_ && !add_missing_label({}, {})) || !builder_.end_row()) return false;
-        if (parsed_.weighted) parsed_.weights.push_back(weight_);
+        if (has_weight_key() && !has_weight_) return builder_.fail("weight", *weight_key_, {});
+        if (!has_label_ && !add_missing_label(has_label_key() ? *label_key_ : Key{}, {})) return false;
+        if (!builder_.end_row()) return false;
+        if (has_weight_key()) parsed_.weights.push_back(weight_);
         parsed_.places.push_back(place);
         return true;
     }
@@ -105,7 +119,10 @@ protected:
     ParsedTable parsed_;
 
 private:
+    const Key* label_key_ = nullptr;
+    const Key* weight_key_ = nullptr;
     bool has_label_ = false;  // whether the record has added its label
+    bool has_weight_ = false;
     double weight_ = 1.0;
 };
 

@@ -301,6 +301,16 @@ KIND = '(correct the value, leave such records out with on_error="skip", or decl
             f"{RECORD}'w': a weight must be 0 or a number from 1e-100 to 1e+100; found nothing",
         ),
         (
+            {"x": [1, 2], "y": [1, 2], "m": [{"w": 5.0}, None]},
+            {"weight": "m.w"},
+            f"{RECORD}'m.w': a weight must be 0 or a number from 1e-100 to 1e+100; found nothing",
+        ),
+        (
+            {"x": [1, 2], "m": [{"y": 5.0}, None]},
+            {"label": "m.y"},
+            f"{RECORD}'m.y': a record needs a label; found nothing",
+        ),
+        (
             {"x": pa.array([], pa.int64()), "y": pa.array([], pa.int64())},
             {},
             "data.parquet: no examples; the table is empty",

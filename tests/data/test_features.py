@@ -4,14 +4,18 @@ import datetime as dt
 import io
 import json
 import math
+import os
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from scwlearn import Features
 from scwlearn._util.json_fields import read_json
@@ -395,3 +399,33 @@ def test_names_that_are_no_unicode_are_refused_when_they_are_declared(given, mes
 def test_the_name_of_a_label_or_weight_must_be_unicode(role):
     with pytest.raises(ValueError, match=f"^{role} must be valid Unicode, got 'a.udcff'"):
         read_batches([io.BytesIO(b'{"y": 1, "x": 2}')], format="jsonl", **{role: "a\udcff"})
+
+
+@pytest.mark.parametrize(
+    "mark", ["9223372036854775807", "18446744073709551615", "0.0001", "1e-05", "123456789012345680"]
+)
+def test_a_number_that_is_a_mark_is_missing_in_every_format(mark):
+    number = int(mark) if mark.isdigit() else float(mark)
+    table = pa.table({"x": pa.array([number, 2], pa.uint64() if mark.isdigit() else pa.float64()), "label": [0, 1]})
+    parquet_file = io.BytesIO()
+    parquet.write_table(table, parquet_file)
+    texts = b"x,label\n%s,0\n2,1\n" % mark.encode(), b'{"x":%s,"label":0}\n{"x":2,"label":1}\n' % mark.encode()
+    features = Features(missing=[mark])
+    for text in (*texts, parquet_file.getvalue()):
+        _, batches = read_batches([io.BytesIO(text)], features=features)
+        assert [row for batch in batches for row in batch.x.dicts()] == [{}, {"x": 2.0}]
+    assert features.read({"x": number}) == features.read({"x": float(number)}) == {}
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the memory of this process")
+@pytest.mark.parametrize(
+    ("record", "count"),
+    [(lambda i: {f"{i:04} {k:060}": 1 for k in range(100)}, 2000), (lambda i: {"body": f"{i:050000}"}, 1000)],
+    ids=["keys", "words"],
+)
+def test_records_with_ever_new_names_take_bounded_memory(record, count):
+    features, sizes = Features(kinds={"size": "numeric", "body": "categorical"}, others="ignore"), []
+    for i in range(count):
+        features.read({"size": 1.0} | record(i))
+        sizes.append(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+    assert sizes[-1] - sizes[count // 4] < 16 * 2**20

@@ -191,6 +191,7 @@ def test_label_and_weight_may_be_nested():
     assert result[2].tolist() == [2, 1]
     for line, fault in (
         (b'{"a.y": 1, "a": {"y": 1}, "a.w": 1}', ("label twice", "a.y", b"1")),
+        (b'{"a.y": 1, "a.w": 1, "a": {"w": 1}}', ("weight twice", "a.w", b"1")),
         (b'{"a.y": 1}', ("weight", "a.w", b"")),
         (b'{"a.y": 1, "a.w": null}', ("weight", "a.w", b"")),
         (b'{"a.y": 1, "a.w": -1}', ("weight", "a.w", b"-1")),

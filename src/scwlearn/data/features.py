@@ -252,7 +252,7 @@ class Features:
             longest_word=self.max_word_length,
             decimal=self.decimal,
             nan_is_missing=self.missing == "ignore" or any(mark.lower() == "nan" for mark in marks),
-            missing=[*dict.fromkeys([*marks, *map(_number_text, marks)])],
+            missing=marks,
             interactions=[list(groups) for groups in self.interactions],
             slots=slots,
         )
@@ -316,15 +316,6 @@ def _checked_missing(value: Any) -> str | tuple[str, ...]:
     for mark in marks:
         check_text("a marker in missing", mark)
     return marks
-
-
-def _number_text(mark: str) -> str:
-    """Return a number as the native code writes it, and another text as it is."""
-    try:
-        number = float(mark)
-    except ValueError:
-        return mark
-    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
 def _checked_interactions(value: Any) -> tuple[tuple[str, ...], ...]:

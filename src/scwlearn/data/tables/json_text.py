@@ -53,6 +53,7 @@ _PROBLEMS = {
     "deep": "lists and objects must be nested at most 500 deep",
     "label list": "a label must be a string or a number",
     "label twice": "a record must have one label",
+    "weight twice": "a record must have one weight",
 }
 # Errors after which an array cannot be read.
 _BREAKS = {

@@ -268,8 +268,8 @@ def _predictions(random: Random, place: Path) -> int:
             _check_leftovers(program, before, was_killed=False)
         else:
             ended = _signal(random, program, whole.seconds)
+            assert ended.code or ended.output == whole.output, f"{program}: a part of the predictions"
         assert whole.output.startswith(ended.output), f"{program}: other predictions"
-        assert ended.code or ended.output == whole.output, f"{program}: a part of the predictions"
     return _TIMES
 
 

@@ -270,15 +270,15 @@ private:
     bool learn_named(const nb::dict& x, double y, double w, double own, std::int64_t row, double* scores,
                      std::int64_t count) {
         const ReentrancyGuard guard(is_learning());
+        const KeptExample kept(kept_);
+        Example& example = *kept;
+        vocabulary().template read_sorted<Purpose::learn>(x, model_.width(), row, example);
         if (w == 0.0) {
             const std::int64_t known = model_.scores();
             score_named(x, row, scores, known, nullptr);
             std::fill(scores + known, scores + count, -HUGE_VAL);
             return true;
         }
-        const KeptExample kept(kept_);
-        Example& example = *kept;
-        vocabulary().template read_sorted<Purpose::learn>(x, model_.width(), row, example);
         if (example.known + example.count_new() > model_.width()) return false;
         const std::int64_t offsets[] = {0, example.count()};
         Vocabulary::Adding adding(*vocabulary_, example);

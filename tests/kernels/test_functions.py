@@ -56,6 +56,12 @@ def test_columns_that_are_empty_change_no_kernel(kernel):
     np.testing.assert_array_equal(Kernel(kernel)(*wide), Kernel(kernel)(*narrow))
 
 
+@pytest.mark.parametrize("kernel", [*PARAMETERS])
+def test_sparse_rows_without_entries_have_the_kernels_of_dense_ones(kernel):
+    rows = np.zeros((2, 3))
+    np.testing.assert_array_equal(Kernel(kernel)(*[sparse.csr_array(rows)] * 2), Kernel(kernel)(rows, rows))
+
+
 def test_a_kernel_function_cannot_write_to_the_rows():
     x, y = rings(50)
 

@@ -278,3 +278,27 @@ def test_an_example_whose_score_or_variance_overflows_is_predicted_with_a_probab
     assert [*alone.values()] == together.tolist()
     assert sum(alone.values()) == pytest.approx(1)
     assert max(alone, key=alone.get) == model.predict_one(far) == model.predict_many([far])[0]
+
+
+@pytest.mark.parametrize("bad", [{"a": float("nan")}, {f"n{i}": 1.0 for i in range(5)}], ids=len)
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+@pytest.mark.parametrize("at", [0, 3, 5])
+@pytest.mark.parametrize("new", [[], ["z"], ["z", "w"]], ids=str)
+@pytest.mark.parametrize("known", [[], ["x", "y"], ["x", "y", "v"]], ids=str)
+def test_a_bad_example_is_refused_by_its_number_whatever_the_labels_and_weights(known, new, at, weight, bad):
+    model = StreamClassifier("arow", max_features=4)
+    if known:
+        model.learn_many([{"a": float(i)} for i in range(len(known))], known)
+    before = full_state(model)
+    examples = [{"a": 1.0, "b": 2.0}] * 6
+    examples[at] = bad
+    labels = ["x", "y", "x", *(new or ["y"]), "x", "y"][:6]
+    weights = [1.0] * 6
+    weights[at] = weight
+    with pytest.raises(ValueError, match=rf"^examples\[{at}\]"):
+        model.learn_many(examples, labels, weights)
+    assert full_state(model) == before
+    if known:
+        with pytest.raises(ValueError, match="^x"):
+            model.learn_one(bad, "x", weight)
+        assert full_state(model) == before

@@ -170,7 +170,8 @@ def _narrowed(x: Any, z: Any) -> tuple[Any, Any]:
     """
     if x.shape[1] <= x.nnz + z.nnz and x.indices.dtype == z.indices.dtype == np.int32:
         return x, z
-    columns = np.unique(np.concatenate([x.indices, z.indices]))
+    # One at least, which scikit-learn asks for.
+    columns = np.unique(np.concatenate([x.indices, z.indices])) if x.nnz + z.nnz else np.zeros(1, np.int32)
     kind = np.int32 if max(x.nnz, z.nnz) <= np.iinfo(np.int32).max else np.int64
 
     def narrowed(rows: Any) -> Any:

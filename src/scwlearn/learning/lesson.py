@@ -80,6 +80,7 @@ class Lesson(NamedTuple):
 
     def teach_third_class(self, before: Snapshot, classes: Classes, places: slice | NDArray[np.intp]) -> Snapshot:
         """Teach the rows before the first of the third class to a binary learner, then split it; return the result."""
+        self._check_dicts(before)
         places = np.arange(len(self.rows))[places]
         third = int(np.argmax(self.numbers[places] >= 2))
         two = Snapshot(copy(before.learner), copy(before.calibration), classes.first(2))
@@ -91,9 +92,15 @@ class Lesson(NamedTuple):
 
     def teach_in_parts(self, before: Snapshot, classes: Classes, places: slice | NDArray[np.intp]) -> Snapshot:
         """Teach rows whose scores for all classes would take too much memory together; return the result."""
+        self._check_dicts(before)
         # A copy: after some parts, another one may fail.
         snapshot = before._replace(learner=copy(before.learner), calibration=copy(before.calibration))
         return self._teach_parts(snapshot, classes, np.arange(len(self.rows))[places])
+
+    def _check_dicts(self, before: Snapshot) -> None:
+        """Check all dicts before they are cut into parts, so that an error has the number of the example."""
+        if isinstance(self.rows, tuple):
+            before.learner.check_dicts(self.rows)
 
     def _teach_parts(self, snapshot: Snapshot, classes: Classes, places: NDArray[np.intp]) -> Snapshot:
         known = len(snapshot.classes)

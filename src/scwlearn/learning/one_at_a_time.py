@@ -226,6 +226,14 @@ class OneAtATime(Growing):
         with interrupts_held():
             self._learn_dicts(rows, labels, weights, scores, variances, sample_weights)
 
+    def check_dicts(self, rows: tuple[dict[Any, Any], ...]) -> None:
+        """Raise the error that `learn_dicts` would raise for one of these dicts."""
+        (copy(self) if self.model is None else self)._check_dicts(rows)
+
+    @changing
+    def _check_dicts(self, rows: tuple[dict[Any, Any], ...]) -> None:
+        self._named_handle().vocabulary.check(rows, self._fitted().size - self.config.intercept)
+
     def _learn_dicts(self, rows: tuple[dict[Any, Any], ...], labels: NDArray[Any], *given: Any) -> None:
         weights, scores, variances, sample_weights = given
         # Once the examples are checked, nothing can stop a compiled rule in a model that has room for them.

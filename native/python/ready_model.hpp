@@ -81,13 +81,15 @@ public:
         score_shown(model_.form, model_.memory(&scratch_), count, row, scores);
     }
 
-    // Also computes the variance of the largest score, by a round that learns nothing.
+    // Also computes the variance of the largest score, by a round that learns nothing. The scores are those of `score`, to
+    // the last bit.
     void look(const Rows& row, double* scores, std::int64_t count, double& variance) {
         Task task{row, model_.memory(&scratch_), model_.form, kNoRule};
         saved_.save(model_);
         saved_.redirect(task.memory);
         if (!is_binary()) task.memory.known = &count;
         learn_row(task, is_binary() ? 1.0 : -1.0, scores, count, &variance);
+        score_again(task.memory, row, scores, count);
     }
 
     // Computes what `look` does for each row, bit for bit. Needs no GIL, and shares no memory with other calls.
@@ -107,6 +109,7 @@ public:
             task.score_stride = count;
             task.variances = variances;
             learn(task);
+            score_again(task.memory, rows, scores, count);
             return;
         }
         const std::vector<std::int8_t> signs(size, 1);
@@ -118,6 +121,7 @@ public:
             scores[i] = trace[i * kTraceWidth];
             variances[i] = trace[i * kTraceWidth + 1];
         }
+        score_again(task.memory, rows, scores, count);
     }
 
     // Learns from a row of a known class, or the next; computes `count` scores before, -infinity for a new class, and
@@ -170,6 +174,11 @@ public:
     }
 
 private:
+    // With a full covariance, a round sums in another order.
+    void score_again(const Memory& memory, const Rows& rows, double* scores, std::int64_t count) const {
+        if (model_.form.kind == kFull) score_shown(model_.form, memory, count, rows, scores);
+    }
+
     Counts learn_row(Task& task, double y, double* scores, std::int64_t count, double* variance) const {
         const Scratch::Frame frame(*task.memory.scratch);
         const Loop learn = loop_for(model_.form, is_binary(), task.rows.kind);

@@ -299,6 +299,6 @@ def test_a_bad_example_is_refused_by_its_number_whatever_the_labels_and_weights(
         model.learn_many(examples, labels, weights)
     assert full_state(model) == before
     if known:
-        with pytest.raises(ValueError, match="^x"):
+        with pytest.raises(ValueError, match=r"^x"):
             model.learn_one(bad, "x", weight)
         assert full_state(model) == before

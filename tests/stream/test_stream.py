@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import random
 
 import numpy as np
 import pandas as pd
@@ -241,6 +242,25 @@ def test_the_predicted_class_is_the_most_probable_even_in_a_tie():
         assert model.predict_one(x) == "b"
         assert probabilities["b"] > max(probabilities[label] for label in "acd") == pytest.approx(0.25)
         assert sum(probabilities.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("labels", ["ab", "abc"])
+@pytest.mark.parametrize("rule", ["arow", "second_order_perceptron", "narow"])
+def test_the_predicted_class_is_the_most_probable_where_rounding_decides(rule, labels):
+    draw = random.Random(0)
+
+    def example():
+        return {key: value for key in "xyz" if (value := draw.choice([-1.0, -0.3, 0.0, 0.1, 0.3, 1.0]))}
+
+    for _ in range(100):
+        model = StreamClassifier(rule, intercept=False)
+        for label in labels * 2:
+            model.learn_one(example(), label)
+        examples = [example() for _ in range(100)]
+        for x, label in zip(examples, model.predict_many(examples), strict=True):
+            probabilities = model.predict_proba_one(x)
+            assert model.predict_one(x) == label
+            assert probabilities[label] == max(probabilities.values())
 
 
 def test_only_the_intercept_scores_an_empty_dict():

@@ -91,10 +91,7 @@ class OneAtATime(Growing):
         return (self._plain or self._handle(named=False)).score(x)
 
     def score_and_variance_one(self, x: dict[Any, Any]) -> tuple[Any, float]:
-        """Compute the score of a dict and x'Sigma x; with several classes, of the class with the largest score.
-
-        With a full covariance the scores may differ from those of `score_one` in their last bits.
-        """
+        """Compute the score of a dict and x'Sigma x; with several classes, of the class with the largest score."""
         answer: tuple[Any, float] = (self._named or self._handle(named=True)).look_named(x)
         return answer
 

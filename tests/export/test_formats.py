@@ -259,6 +259,10 @@ def test_models_without_weights_are_refused(tmp_path, capsys):
             "export it to ONNX",
         ),
         (
+            saved(scwlearn.SCW1(costs={"north": {"east": 5.0}}).fit(x, y), tmp_path / "o.model"),
+            "the model decides by costs, which plain weights cannot express; export it to ONNX, or remove its costs",
+        ),
+        (
             saved(scwlearn.AutoClassifier().fit(x, y), tmp_path / "c.model"),
             "the model is a committee, which plain weights cannot express; export it to ONNX",
         ),

@@ -4,6 +4,7 @@ import datetime
 import os
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -250,3 +251,18 @@ def test_notes_that_cannot_be_read_back_are_refused(tmp_path):
         with pytest.raises((TypeError, ValueError), match="this model cannot be saved: "):
             scwlearn.save(scwlearn.StreamClassifier("scw1"), tmp_path / "none.model", notes={"a": value})
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", [b"x.model", 1, True, None, ["x"]], ids=str)
+def test_a_path_that_is_no_string_is_refused(path):
+    model, message = scwlearn.StreamClassifier("arow"), "^a path must be a string or a Path, got "
+    for call in (partial(model.save, path), partial(scwlearn.load, path), partial(scwlearn.save, model, path)):
+        with pytest.raises(TypeError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("notes", ["ab", ["ab"], {1: "x"}, {None: 1}, 3], ids=str)
+def test_notes_are_a_dict_of_strings(tmp_path, notes):
+    with pytest.raises(TypeError, match=r"^notes must be a dict whose keys are strings, got "):
+        scwlearn.save(scwlearn.StreamClassifier("arow"), tmp_path / "m", notes=notes)
+    assert not [*tmp_path.iterdir()]

@@ -1,19 +1,22 @@
 """Odd, hostile, old and invalid records."""
 
 import base64
+import copy
 import hashlib
 import json
 import math
+import random
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
 
 from report_examples import HOSTILE, a_record, of_classes
 from report_page import Page
-from scwlearn.data.run_record import Bin, Point, Record, TopWeight
+from scwlearn.data.run_record import Bin, LearnedPart, Point, Record, Round, TopWeight
 from scwlearn.report import page, write_page
 
 
@@ -190,3 +193,37 @@ def test_singular_counts_have_no_plural_s():
     text = Page(page([ODD["one example"]])).text
     assert "1 mistake " in text
     assert "1 nonzero weight" in text
+
+
+def _places(value, path=()):
+    """Yield the path of each value within a JSON value."""
+    yield path
+    if isinstance(value, list | dict):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from _places(value[key], (*path, key))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_record_that_is_read_can_be_shown(seed):
+    part = LearnedPart(1, 1, 1, 600, 60, 0.1, [(1, 1), (600, 60)])
+    record = a_record(parts=[part, part._replace(part=2)], rounds=[Round(1, 1, 10, 20, 0.1)])
+    whole = json.loads(json.dumps(record.to_json()))
+    draw, shown = random.Random(seed), 0
+    places = [*_places(whole)][1:]
+    for _ in range(100):
+        forged = copy.deepcopy(whole)
+        for *path, last in draw.sample(places, draw.choice([1, 2])):
+            value = forged
+            with suppress(TypeError, KeyError, IndexError):
+                for key in path:
+                    value = value[key]
+                odd = [0, -1, 10**308, -(10**308), 1e308, 5e-324, 2**53, None, "", [], [1], {}, True, math.nan]
+                value[last] = draw.choice(odd)
+        try:
+            read = Record.from_json(forged)
+        except ValueError:
+            continue
+        page([read])
+        page([read, a_record()])
+        shown += 1
+    assert shown > 5

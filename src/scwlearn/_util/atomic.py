@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from zlib import crc32
 
 from scwlearn._util.special import MOST_LINKS, is_special, names_directory, whole_special
@@ -18,6 +18,14 @@ Bytes = bytes | bytearray | memoryview
 
 # The attribute in which Linux keeps who else may use a file.
 _ACCESS_LIST = "system.posix_acl_access"
+
+
+def check_path(value: Any) -> str:
+    """Return the path of a file as a string."""
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(path, str):
+        raise TypeError(f"a path must be a string or a Path, got {value!r}")
+    return path
 
 
 def write_atomically(path: Path, content: Bytes | Iterable[Bytes]) -> None:
@@ -124,7 +132,7 @@ def _mark_of(target: str) -> str:
 
 def _resolved(path: Path) -> str:
     """Follow symbolic links, but none that another user made in a directory that everybody may write to."""
-    target = os.fspath(path)
+    target = check_path(path)
     if not os.path.isabs(target):
         target = os.path.join(os.getcwd(), target)
     for _ in range(MOST_LINKS):

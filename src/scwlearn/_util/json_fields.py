@@ -202,11 +202,12 @@ def _reader(hint: Any, *, strict: bool) -> Reader:
 
 def _scalar_reader(kinds: tuple[type, ...]) -> Reader:
     is_one, expected = _one_of(kinds), _any_of(kinds)
+    becomes_float = float in kinds and int not in kinds
 
     def read(value: Any) -> Any:
         if not is_one(value):
             raise _wrong(expected, value)
-        return value
+        return float(value) if becomes_float and type(value) is int else value
 
     return read
 
@@ -287,13 +288,13 @@ def _union_reader(kinds: tuple[Any, ...], *, strict: bool) -> Reader:
     # At most one of them is a list, an object or has bounds.
     (other,) = set(kinds) - {*scalars}
     read_other = _reader(other, strict=strict)
-    is_scalar = _one_of(scalars)
+    is_scalar, read_scalar = _one_of(scalars), _scalar_reader(scalars)
     container = _container(other)
     expected = _any_of(scalars, "a list" if container is list else "an object")
 
     def read(value: Any) -> Any:
         if is_scalar(value):
-            return value
+            return read_scalar(value)
         if container is not None and type(value) is not container:
             raise _wrong(expected, value)
         return read_other(value)

@@ -41,7 +41,7 @@ class LearnedPart(NamedTuple):
     mistakes: Count
     seconds: float
     #: Numbers of examples and mistakes, at powers of two and at the end.
-    curve: list[list[Count]]
+    curve: list[tuple[Count, Count]]
     #: Why it was left out, if it could not be read.
     error: str = ""
 

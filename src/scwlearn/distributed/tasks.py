@@ -72,7 +72,7 @@ class Report:
     updates: int = 0
     seconds: float = 0.0
     #: Numbers of examples and of mistakes, at powers of two and at the end.
-    curve: list[list[int]] = field(default_factory=list)
+    curve: list[tuple[int, int]] = field(default_factory=list)
     labels: list[Any] = field(default_factory=list)
     label_counts: list[int] = field(default_factory=list)
     looks_sorted: bool = False
@@ -195,7 +195,7 @@ def _results(run: TrainingRun) -> dict[str, Any]:
         "seen": counts.seen,
         "mistakes": counts.mistakes,
         "updates": counts.updates,
-        "curve": [[point.seen, point.mistakes] for point in run.points],
+        "curve": [(point.seen, point.mistakes) for point in run.points],
         "labels": classes.values_in_order,
         "label_counts": [by_number[labels.index(label)] for label in classes.values_in_order],
         "looks_sorted": metrics.label_counts.looks_sorted,
@@ -359,7 +359,7 @@ def learn_rows(
         saved = replace(now, schema=saved.schema, record=saved.record, made=saved.made, batch=saved.batch)
         done = saved.learner.counts - before
         about = {"seen": done.seen, "mistakes": done.mistakes, "updates": done.updates}
-        about["curve"] = [[done.seen, done.mistakes]]
+        about["curve"] = [(done.seen, done.mistakes)]
     packed = pack(saved, start)
     about |= {"seconds": time.perf_counter() - began, "sent": len(packed), "memory": peak_memory()}
     return Learned(packed, (Report(place, data, **about),))

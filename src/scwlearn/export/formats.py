@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from scwlearn import __version__
-from scwlearn._util.atomic import write_atomically
+from scwlearn._util.atomic import check_path, write_atomically
 from scwlearn._util.checks import check_choice
 from scwlearn._util.json_fields import to_json
 from scwlearn._util.locks import unchanged
@@ -80,7 +80,7 @@ def import_weights(
     in the file, or SCW-I, its defaults and 1. Features in CSV are numbers if all of them are integers, unless `named`;
     they start at 1, unless `zero_based`.
     """
-    where, kind = os.fspath(path), _format(path, format, EXPORT_FORMATS[:-1])
+    where, kind = check_path(path), _format(path, format, EXPORT_FORMATS[:-1])
     if kind == "onnx":
         raise ValueError(f"{where}: ONNX models cannot be imported; use json, csv or safetensors")
     content = Path(path).read_bytes()
@@ -98,9 +98,9 @@ def _format(path: str | Path, given: str | None, suffixes: tuple[str, ...]) -> s
     """Return the given format, or the one that the suffix of the file names."""
     if given is not None:
         return check_choice("the format of a model", given, EXPORT_FORMATS)
-    suffix = os.path.splitext(os.fspath(path))[1].lower().removeprefix(".")
+    suffix = os.path.splitext(check_path(path))[1].lower().removeprefix(".")
     if suffix not in EXPORT_FORMATS:
-        raise ValueError(f"{os.fspath(path)}: unknown format; use a file name that ends in .{', .'.join(suffixes)}")
+        raise ValueError(f"{check_path(path)}: unknown format; use a file name that ends in .{', .'.join(suffixes)}")
     return suffix
 
 

@@ -93,6 +93,10 @@ class Weights:
                 'the model divides each row by its length (scale="unit"), which plain weights cannot express; export '
                 "it to ONNX"
             )
+        if learner.costs is not None:
+            raise ValueError(
+                "the model decides by costs, which plain weights cannot express; export it to ONNX, or remove its costs"
+            )
         inner, means = learner.learner, learner.weights()
         variances = learner.variances() if model.rule.order == 2 else None
         prior = float(inner.model.initial_variance)

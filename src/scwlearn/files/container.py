@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 from numpy.typing import NDArray
 
 from scwlearn import __version__
-from scwlearn._util.atomic import Path, atomic_file, start_writeback
+from scwlearn._util.atomic import Path, atomic_file, check_path, start_writeback
 from scwlearn._util.memory import receive, start_thread
 from scwlearn.files import safetensors
 from scwlearn.files.json_reader import InvalidModelFile, read_fields
@@ -116,7 +116,7 @@ class _Checksum:
 
 def read_container(path: Path) -> Contents:
     """Read a file after verifying its checksum."""
-    mode = os.stat(path).st_mode
+    mode = os.stat(check_path(path)).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         # Opening a pipe could block forever.
         raise InvalidModelFile("not a regular file")

@@ -169,7 +169,7 @@ class SavedModel:
             )
         if isinstance(rule, Rule):
             encode_rule(rule)
-        saved.notes = dict(notes or {})
+        saved.notes = _checked_notes(notes)
         return saved
 
     @classmethod
@@ -194,12 +194,12 @@ class SavedModel:
         """
         config, learner, face = classifier.config, classifier.learner, Face.ESTIMATOR
         if learner.vocabulary is not None:
-            return cls("stream", "StreamClassifier", classifier, notes=dict(notes or {}))
+            return cls("stream", "StreamClassifier", classifier, notes=_checked_notes(notes))
         assert isinstance(config.rule, Rule)
         known = {**config.settings, **fit_settings, "class_weight": classifier.class_weights.given}
         known["costs"] = None if classifier.costs is None else classifier.costs.given
         values = [(s, known.get(s.name, s.default)) for s in settings_for(face, config.rule) if s.of_model]
-        saved = cls("estimator", config.rule.estimator, classifier, notes=dict(notes or {}))
+        saved = cls("estimator", config.rule.estimator, classifier, notes=_checked_notes(notes))
         saved.settings = config.parameters | {s.name_in(face): value for s, value in values}
         saved.fixed_settings = {s.name_in(face): value for s, value in values if not s.mutable}
         saved.attributes["n_features_in_"] = learner.n_features or 0
@@ -292,6 +292,14 @@ def _decode_attributes(stored: _StoredModel, learned: Any) -> dict[str, Any]:
     if len(names) != width:
         reject(f"{path}.feature_names_in_", names, f"a list of {width} strings")
     return {"n_features_in_": width, "feature_names_in_": names}
+
+
+def _checked_notes(notes: Mapping[str, Any] | None) -> dict[str, Any]:
+    if notes is None:
+        return {}
+    if not isinstance(notes, Mapping) or not all(isinstance(name, str) for name in notes):
+        raise TypeError(f"notes must be a dict whose keys are strings, got {shorten(notes)}")
+    return dict(notes)
 
 
 def _decode_schema(schema: Schema | None, learned: Any) -> Schema | None:

@@ -81,7 +81,7 @@ def _half(parts: Sequence[LearnedPart], *, first: bool) -> float | None:
     """Return the mistake rate of about half of the examples of each part."""
     seen = mistakes = 0
     for part in parts:
-        middle = max((point for point in part.curve if 2 * point[0] <= part.seen), default=[0, 0])
+        middle = max((point for point in part.curve if 2 * point[0] <= part.seen), default=(0, 0))
         own = middle if first else [part.seen - middle[0], part.mistakes - middle[1]]
         seen, mistakes = seen + own[0], mistakes + own[1]
     return mistakes / seen if seen else None

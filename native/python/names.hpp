@@ -150,8 +150,17 @@ private:
     // in the dict instead.
     static constexpr std::size_t kFarthest = 16;
 
-    // Adds a new name, if there is room.
+    // Characters of a key or a word: longer ones take much memory, and as long to read as to look up.
+    static constexpr Py_ssize_t kLongest = 128;
+
+    static bool is_short(PyObject* text) noexcept {
+        return text == nullptr || (PyUnicode_Check(text) ? PyUnicode_GET_LENGTH(text) <= kLongest
+                                                         : !PyBytes_Check(text) || PyBytes_GET_SIZE(text) <= kLongest);
+    }
+
+    // Adds a new name, if it is short and there is room.
     void keep(const Name& name, std::int64_t number) {
+        if (!is_short(name.key.ptr()) || !is_short(name.word.ptr())) return;
         if (kSparse * count_ >= entries_.size() && entries_.size() < kMost) {
             std::vector<Entry> more(4 * entries_.size());  // two bits more
             entries_.swap(more);

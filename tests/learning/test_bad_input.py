@@ -9,7 +9,7 @@ from scipy import sparse
 
 from learner_examples import CLASS_AXES
 from multi_class_examples import memory as state
-from scwlearn import Learner, _native
+from scwlearn import KernelLearner, Learner, _native
 from scwlearn.learning import class_axis as module
 from scwlearn.model.gaussian import ROUNDS
 from scwlearn.rules import find_rule
@@ -304,3 +304,52 @@ def test_broken_sparse_arrays_are_refused_or_harmless():
     rows = (x.data, indices, offsets, FEATURES, False)
     _native.learn_rows(rule, models, *rows, y.astype(np.int32), None, 1, 1)
     assert np.isfinite(learner.model.memory).all()
+
+
+@pytest.mark.parametrize("make", [Learner, KernelLearner])
+def test_methods_of_the_other_kind_of_labels_are_refused(make):
+    x = [[1.0, 2.0], [2.0, 1.0], [0.0, 1.0]]
+    binary, several = make("arow"), make("arow", n_classes=3)
+    binary.learn(x, [1, -1, 1])
+    several.learn(x, [0, 1, 2])
+    for learner in (binary, make("arow")):
+        with pytest.raises(TypeError, match=r"^add_classes is for learners with several classes; split"):
+            learner.add_classes(1)
+    for learner in (several, make("arow", n_classes=0), binary.split()):
+        with pytest.raises(TypeError, match=r"^split is for learners with labels -1 and"):
+            learner.split()
+    assert binary.scores(x).shape == (3,)
+    several.add_classes(1)
+    assert several.scores(x).shape == (3, 4)
+
+
+@pytest.mark.parametrize("bad", ["3", 3.5, 1, True, None], ids=str)
+def test_a_learner_widens_to_an_integer_that_is_no_smaller(bad):
+    learner = Learner("arow")
+    learner.learn([[1.0, 2.0]], [1])
+    with pytest.raises((TypeError, ValueError), match=r"^n_features must be an integer >= 2, got "):
+        learner.widen(bad)
+    assert learner.n_features == 2
+
+
+@pytest.mark.parametrize("overflow", ["drop", "hash"])
+def test_a_learner_of_names_grows_by_names_alone(overflow):
+    learner = Learner("arow", max_features=4, overflow=overflow)
+    learner.learn_one({"a": 1.0}, 1)
+    with pytest.raises(ValueError, match="features with names"):
+        learner.widen(40)
+
+
+@pytest.mark.parametrize("learn", ["learn", "learn_many"])
+def test_variances_are_written_to_a_line_of_doubles(learn):
+    rows = [{"a": 1.0}, {"b": 2.0}] if learn == "learn_many" else [[1.0, 0.0], [0.0, 2.0]]
+
+    def variances(out):
+        getattr(Learner("arow"), learn)(rows, [1, -1], variances_out=out)
+        return out
+
+    read_only = np.frombuffer(bytes(16))
+    for bad in (np.empty(2, np.float32), [0.0, 0.0], read_only, np.empty((2, 1)), np.empty(3)):
+        with pytest.raises((TypeError, ValueError), match=r"^variances_out must "):
+            variances(bad)
+    assert variances(np.empty(4)[::2]).tolist() == variances(np.empty(2)).tolist() == [1.0, 4.0]

@@ -2,9 +2,11 @@
 
 import copy
 import math
+import os
 import pickle
 import re
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -372,3 +374,14 @@ def test_kept_features_must_be_known_and_distinct(features):
     learner.learn_one({"a": 1.0, "b": 1.0, "c": 1.0}, 1)
     with pytest.raises(ValueError, match="feature"):
         learner.vocabulary.kept(np.array(features))
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the memory of this process")
+@every_bound
+def test_long_names_take_no_memory(bound):
+    model, sizes = Learner("arow", **bound), []
+    model.learn_one({"job": "a"}, 1)
+    for i in range(2000):
+        model.score_one({"job": f"{i:050000}", f"{i:050000}": 1.0})
+        sizes.append(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+    assert sizes[-1] - sizes[200] < 16 * 2**20

@@ -122,6 +122,7 @@ class KernelLearner(BaseLearner):
     @reading
     def split(self) -> Self:
         """Return a multi-class learner equivalent to this binary one; see `Learner.split`."""
+        self._check_binary("split")
         other = self.from_config(self.config, 2)
         other.model = self.model.split(**other._form())
         return other
@@ -155,6 +156,7 @@ class KernelLearner(BaseLearner):
         count : int
             The number of classes to add.
         """
+        self._check_classes("add_classes")
         with interrupts_held():
             self.model.add_classes(check_int("count", count, minimum=0))
 

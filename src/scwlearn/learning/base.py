@@ -76,6 +76,14 @@ class BaseLearner(ABC):
         """Whether labels are -1 and +1."""
         return isinstance(self._axis, Binary)
 
+    def _check_binary(self, method: str, instead: str = "this one has several classes") -> None:
+        if not self.is_binary:
+            raise TypeError(f"{method} is for learners with labels -1 and +1; {instead}")
+
+    def _check_classes(self, method: str) -> None:
+        if self.is_binary:
+            raise TypeError(f"{method} is for learners with several classes; split() makes one of this learner")
+
     @property
     def n_classes(self) -> int | None:
         """The number of known classes; None where labels are -1 and +1."""
@@ -152,8 +160,7 @@ class BaseLearner(ABC):
     @changing
     def trace(self, x: Any, y: ArrayLike, *, order: ArrayLike | None = None, weights: ArrayLike | None = None) -> Trace:
         """Learn as `learn` does, from labels -1 and +1, and return the score, variance and step of each round."""
-        if not self.is_binary:
-            raise TypeError("trace is for labels -1 and +1; learn(scores_out=..., variances_out=...) records classes")
+        self._check_binary("trace", "learn(scores_out=..., variances_out=...) records classes")
         batch = self._checked_batch(_as_rows(x), y, order, weights)
         record = Recorded.of_trace(batch.rounds)
         self._learn_whole(batch, 1, record)

@@ -88,6 +88,7 @@ class Learner(InBlocks):
 
         Trained jointly: weights -mu/2 and +mu/2, each with its Sigma; one versus rest: -mu and +mu. Counts are kept.
         """
+        self._check_binary("split")
         other = self.from_config(self.config, 2)
         other._tally = self._tally.copy()
         other.vocabulary, other.running_scale = copy(self.vocabulary), copy(self.running_scale)
@@ -132,6 +133,7 @@ class Learner(InBlocks):
     @changing
     def add_classes(self, count: int) -> None:
         """Add classes, which start from the prior and take part at once."""
+        self._check_classes("add_classes")
         count = check_int("count", count, minimum=0)
         if self.model is None:
             self._classes += count
@@ -202,10 +204,10 @@ class Learner(InBlocks):
         alone : bool
             Whether nothing else uses this model. Then a large one with an intercept may grow where it is, too.
         """
+        self._check_kind(named=False)
         model = self._fitted()
         known = model.size - self.config.intercept
-        if n_features < known:
-            raise ValueError(f"n_features must be at least {known}, the number known, got {n_features}")
+        n_features = check_int("n_features", n_features, minimum=known)
         scale = self.running_scale
         if scale is not None:
             scale = scale.arranged(np.arange(known), n_features)

@@ -16,6 +16,7 @@ from scwlearn._util.locks import changing
 from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn.data.rows import as_vector
 from scwlearn.data.weights import check_weights
+from scwlearn.learning.class_axis import check_variances_out
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.growing import Growing
 from scwlearn.model.gaussian import Gaussian
@@ -202,7 +203,13 @@ class OneAtATime(Growing):
         labels = self._axis.check_labels(y, len(rows))
         counted = labels if checked is None else labels[checked > 0]
         scores = self._axis.empty_scores(len(rows), self._axis.classes_after(counted, self._known_classes()))
-        self.learn_dicts(rows, labels, checked, scores, variances_out)
+        if variances_out is None:
+            self.learn_dicts(rows, labels, checked, scores, None)
+            return scores
+        check_variances_out(variances_out, len(rows))
+        variances = np.empty(len(rows))
+        self.learn_dicts(rows, labels, checked, scores, variances)
+        variances_out[:] = variances
         return scores
 
     @changing

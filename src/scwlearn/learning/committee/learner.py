@@ -88,6 +88,7 @@ class Committee(Learner):
     @reading
     def split(self) -> Self:
         """Return a multi-class committee equivalent to this binary one; see `Learner.split`."""
+        self._check_binary("split")
         other = self.from_config(self.config, 2)
         other._tally = self._tally.copy()
         other.vocabulary, other.running_scale = copy(self.vocabulary), copy(self.running_scale)

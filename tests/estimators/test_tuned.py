@@ -1,5 +1,7 @@
 """TunedClassifier: the best cell by progressive error, for any labels and any of our classifiers."""
 
+import copy
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -179,3 +181,10 @@ EXPECTED = {
 )
 def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_a_copy_learns_for_itself():
+    tuned = TunedClassifier(PA1(random_state=0)).fit(*IRIS)
+    other = copy.copy(tuned)
+    other.best_estimator_.partial_fit(IRIS[0][:9], IRIS[1][:9])
+    assert other.best_estimator_.n_seen_ == tuned.best_estimator_.n_seen_ + 9

@@ -271,3 +271,13 @@ def test_models_without_weights_are_refused(tmp_path, capsys):
         converted(model, "-o", out, code=1)
         assert said in capsys.readouterr().err
         assert not out.exists()
+
+
+def test_small_files_make_no_large_models(tmp_path):
+    path = tmp_path / "w.json"
+    weights = {"classes": [0, 1], "coef": [[0] * 3000], "settings": {"covariance": "full"}}
+    path.write_text(json.dumps(weights))
+    with pytest.raises(ValueError, match="of 3000 features would take 9081072 numbers"):
+        import_weights(path)
+    path.write_text(json.dumps(weights | {"settings": {"covariance": "diagonal"}}))
+    assert import_weights(path).classifier.covariance_kind == "diagonal"

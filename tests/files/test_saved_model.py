@@ -87,6 +87,10 @@ UNSAVABLE = {
         f"{__name__}.OwnEstimator cannot be saved; only scwlearn's own estimators, streams, learners and River classes "
         "can, not their subclasses",
     ),
+    "tuned": (
+        lambda: scwlearn.TunedClassifier(scwlearn.AROW()).fit([[1.0], [2.0]], [0, 1]),
+        "a TunedClassifier cannot be saved; save its best_estimator_",
+    ),
     "something else": (lambda: {"a": 1}, "builtins.dict cannot be saved; only scwlearn's own"),
 }
 

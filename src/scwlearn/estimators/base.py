@@ -188,7 +188,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             order of `classes_`.
         """
         check_is_fitted(self)
-        return self._classifier.with_costs(self._costs).predict(self._rows(X, reset=False))
+        return self._current_classifier.predict(self._rows(X, reset=False))
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probability of each class.
@@ -338,6 +338,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         rows = self._rows(X, reset=reset)
         check_consistent_length(range(len(rows)), labels)
         return rows, labels
+
+    @property
+    def _current_classifier(self) -> Classifier:
+        """The classifier, with the costs that were set last."""
+        return self._classifier.with_costs(self._costs)
 
     @property
     def _costs(self) -> Any:

@@ -31,8 +31,8 @@ def _(
         _check_alike(first, model, title)
     together: OnlineClassifier = object.__new__(type(first))
     together.__dict__.update(first._state())
-    classifiers = [model._classifier for model in models]
-    before = None if prior is None else prior._classifier
+    classifiers = [model._current_classifier for model in models]
+    before = None if prior is None else prior._current_classifier
     together._classifier = merged(classifiers[0], classifiers, before, method)
     return together
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -74,6 +75,9 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     >>> model.score(X, y) > 0.9
     True
     """
+
+    # What can be saved and merged instead.
+    _part_to_save = "best_estimator_"
 
     best_estimator_: OnlineClassifier
     best_params_: dict[str, Any]
@@ -174,6 +178,13 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         """Compute the score of each example with the best classifier."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
+
+    def __copy__(self) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        if self.__sklearn_is_fitted__():
+            other.best_estimator_ = copy(self.best_estimator_)
+        return other
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

@@ -24,7 +24,7 @@ from scwlearn._util.atomic import check_path, write_atomically
 from scwlearn._util.checks import check_choice
 from scwlearn._util.json_fields import to_json
 from scwlearn._util.locks import unchanged
-from scwlearn.export.weights import MAX_COLUMNS, Weights, to_model, with_intercept
+from scwlearn.export.weights import MAX_COLUMNS, Weights, most_cells, to_model, with_intercept
 from scwlearn.files import safetensors
 from scwlearn.files.json_reader import dump_json, parse_json
 from scwlearn.learning.explain import INTERCEPT
@@ -37,8 +37,6 @@ EXPORT_FORMATS = ("json", "csv", "safetensors", "onnx")
 _FORMAT, _VERSION = "scwlearn weights", 1
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 _COLUMNS = ("class", "feature", "weight", "deviation")
-# A table may have this many cells, and more for each weight, so that small files take little memory.
-_FEW_CELLS, _MOST_CELLS_PER_WEIGHT = 2**22, 1000
 # With two classes, the label of the other class.
 _AGAINST = "against"
 
@@ -259,7 +257,7 @@ def _weights(
     # The intercept is the last column of both tables.
     columns[INTERCEPT] = max(columns.values(), default=-1) + 1
     given = sum(map(len, found.values()))
-    if len(found) * columns[INTERCEPT] > _FEW_CELLS + _MOST_CELLS_PER_WEIGHT * given:
+    if len(found) * columns[INTERCEPT] > most_cells(given):
         raise ValueError(
             f"{given} weights for features up to number {columns[INTERCEPT] - 1 + first} would make a table that is "
             "nearly empty; number the features without gaps, or read them as names"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from math import prod
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from scwlearn.files.learner import check_curve
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.config import check_setting
 from scwlearn.learning.settings import Face, settings_for
+from scwlearn.model.covariances import covariance
 from scwlearn.model.gaussian import NORM2, NORM2_PEAK, ROUNDS, Gaussian
 from scwlearn.rules import Rule, find_rule
 from scwlearn.runs.config import ModelConfig
@@ -30,6 +32,9 @@ Array = NDArray[np.float64]
 DEFAULT_ALGORITHM = "scw1"
 #: Features with larger numbers get no column.
 MAX_COLUMNS = 2**27
+
+# A model of weights may have this many numbers, and more for each weight, so that small files take little memory.
+_FEW_CELLS, _MOST_CELLS_PER_WEIGHT = 2**22, 1000
 
 # Settings of the learner that are kept with its weights.
 _KEPT_SETTINGS = ("covariance", "multi_class", "shared_covariance", "rivals", "average")
@@ -308,6 +313,11 @@ def to_model(
     return TrainedModel(classifier, weights.schema)
 
 
+def most_cells(weights: int) -> int:
+    """Return how many numbers a model made of a file with that many weights may have."""
+    return _FEW_CELLS + _MOST_CELLS_PER_WEIGHT * weights
+
+
 def _settings(weights: Weights, rule: Rule) -> dict[str, Any]:
     """Return the settings of the learner, without those that do not apply to the rule."""
     applicable = {setting.name for setting in settings_for(Face.ESTIMATOR, rule)}
@@ -327,6 +337,12 @@ def _set_weights(classifier: Classifier, weights: Weights) -> None:
     learner, named = classifier.learner, weights.features is not None
     count, classes = weights.coef.shape[1], learner._known_classes()
     form = learner._form_for_names(count, classes) if named else learner.covariance_for(count)
+    cells = prod(covariance(form, shared=learner.config.shared_covariance).shape(count, classes))
+    if cells > most_cells(weights.coef.size):
+        raise ValueError(
+            f"a {form} covariance of {count} features would take {cells} numbers; set covariance in settings to "
+            '"diagonal"'
+        )
     model: Gaussian = learner._prior(form, count, classes)
     means = with_intercept(weights.coef, weights.intercept)
     variances = None if model.covariance.name == "identity" else _variances(weights)

@@ -157,11 +157,13 @@ class SavedModel:
         elif isinstance(rule, Rule) and module == "scwlearn.estimators":
             saved = cls("estimator", name, None, _given(model, model._face, rule))
             if model.__sklearn_is_fitted__():
-                saved.learner = model._classifier.with_costs(model._costs)
+                saved.learner = model._current_classifier
                 saved.attributes["n_features_in_"] = int(model.n_features_in_)
                 if hasattr(model, "feature_names_in_"):
                     saved.attributes["feature_names_in_"] = model.feature_names_in_.tolist()
                 saved.fixed_settings = dict(model._started_with)
+        elif own and (part := getattr(type(model), "_part_to_save", None)):
+            raise TypeError(f"a {name} cannot be saved; save its {part}")
         else:
             raise TypeError(
                 f"{module}.{name} cannot be saved; only scwlearn's own estimators, streams, learners and River classes "

@@ -135,7 +135,7 @@ class Full:
             memory[lane, 2, : self.size(memory)] = variance
 
     def row(self, memory: Array, lane: int) -> Array:
-        one = self._sigmas(memory)[0 if self.shared else lane].copy()
+        one = self._sigma(memory, lane).copy()
         one[0, : self.size(memory)] = self.means(memory)[lane]
         return one[np.newaxis]
 
@@ -143,7 +143,7 @@ class Full:
         return [self.row(memory, lane) for lane in range(lanes)]
 
     def fill(self, memory: Array, lane: int, row: Array) -> None:
-        self._sigmas(memory)[0 if self.shared else lane][1:] = row[0, 1:]
+        self._sigma(memory, lane)[1:] = row[0, 1:]
         self.means(memory)[lane] = row[0, 0, : self.size(memory)]
 
     def adopt(self, row: Array, features: NDArray[np.intp], start: Array) -> Array:
@@ -161,7 +161,7 @@ class Full:
         return adopted
 
     def diagonal_in_place(self, memory: Array) -> Array:
-        return self._sigmas(memory)[0][2, : self.size(memory)]
+        return self._sigma(memory, 0)[2, : self.size(memory)]
 
     def variances(self, memory: Array, prior: float) -> Array:
         return np.array([_variances(sigma) for sigma in self._sigmas(memory)])
@@ -170,7 +170,7 @@ class Full:
         return np.array([full_precisions(sigma[2:])[_places(sigma)] for sigma in self._sigmas(memory)])
 
     def root(self, memory: Array, lane: int, prior: float) -> Array:
-        return _root(self._sigmas(memory)[0 if self.shared else lane])
+        return _root(self._sigma(memory, lane))
 
     def of_rows(self, x: Matrix, memory: Array, prior: float) -> Array:
         return np.stack([_of_rows(x, sigma) for sigma in self._sigmas(memory)], axis=1)
@@ -192,6 +192,10 @@ class Full:
     def _first_places(self, size: int) -> NDArray[np.intp]:
         """Return the place of each feature in the prior."""
         return np.arange(size)
+
+    def _sigma(self, memory: Array, lane: int) -> Array:
+        """Return a view of the mean, places, D and U of one Sigma."""
+        return self._sigmas(memory)[0] if self.shared else memory[lane]
 
     def _sigmas(self, memory: Array, size: int | None = None) -> list[Array]:
         """Return views of the mean, places, D and U of each Sigma; for a shared one, the mean of the last lane."""

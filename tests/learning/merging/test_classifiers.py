@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 import scwlearn
 from learner_examples import FORMS, every_form
 from merge_examples import every_rule
-from scwlearn import AROW, PA1, SCW1, KernelSCW1, Perceptron, merge
+from scwlearn import AROW, PA1, SCW1, KernelSCW1, Perceptron, TunedClassifier, merge
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.rules import all_rules
@@ -308,10 +308,23 @@ def test_an_estimator_that_is_not_fitted_is_refused():
         merge([PA1().fit(X, Y), PA1()])
 
 
+def test_costs_that_were_set_after_fit_are_compared_and_kept(tmp_path):
+    costs = {"a": {"b": 5.0}}
+    one = AROW(costs=costs, random_state=0).fit(X, Y)
+    other = AROW(random_state=0).fit(X, Y).set_params(costs=costs)
+    scwlearn.save(other, tmp_path / "m")
+    for second in (other, scwlearn.load(tmp_path / "m")):
+        assert merge([one, second])._classifier.costs.given == costs
+        assert merge([second, one])._classifier.costs.given == costs
+
+
 def test_estimators_with_kernels_are_refused():
     two = Y != "c"
     model = KernelSCW1().fit(X[two], Y[two])
     with pytest.raises(TypeError, match="KernelSCW1, which cannot be merged; learners, estimators and streams"):
         merge([model, model])
+    tuned = TunedClassifier(AROW()).fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(TypeError, match="TunedClassifier, which cannot be merged; merge its best_estimator_"):
+        merge([tuned, tuned])
     with pytest.raises(TypeError, match="KernelLearner, which cannot be merged"):
         merge([model._classifier])

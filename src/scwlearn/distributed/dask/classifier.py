@@ -64,6 +64,8 @@ class DaskClassifier(BaseEstimator):  # type: ignore[misc]
     2000
     """
 
+    _part_to_save = "local()"
+
     def __init__(self, model: Any, rounds: int | None = None, client: Client | None = None) -> None:
         self.model = model
         self.rounds = rounds

@@ -40,6 +40,7 @@ MODEL_FILE = "model.scwlearn"
 class _Saved(MLWritable, MLReadable):  # type: ignore[misc]
     """What is saved as Spark ML's metadata and a model file."""
 
+    _part_to_save = "local()"
     _packed: bytes
 
     def write(self) -> MLWriter:

@@ -176,6 +176,8 @@ def merged(first: Any, models: Sequence[Any], prior: Any, method: Method) -> Any
 
 def refuse(model: Any) -> NoReturn:
     """Raise a TypeError for a kind that cannot be merged."""
+    if part := getattr(type(model), "_part_to_save", None):
+        raise TypeError(f"models[0] is a {type(model).__name__}, which cannot be merged; merge its {part}")
     raise TypeError(
         f"models[0] is a {type(model).__name__}, which cannot be merged; learners, estimators and streams without a "
         "kernel can"

@@ -48,6 +48,8 @@ class Program:
     body: Callable[[], object]
     #: The words of a program to start; None to fork this process.
     words: tuple[str, ...] | None = None
+    #: Declares how signals are answered, before the process has begun.
+    answer_signals: Callable[[], object] = end_at_signals
 
     def __str__(self) -> str:
         return self.title
@@ -128,12 +130,11 @@ def command(random: Random, place: Path, words: list[str]) -> Program:
 def function(place: Path, title: str, body: Callable[[], object]) -> Program:
     """Return a program that calls a function; SIGTERM and SIGHUP end it at once."""
 
-    def run() -> None:
+    def end_at_once() -> None:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
-        body()
 
-    return Program(place, title, run)
+    return Program(place, title, body, answer_signals=end_at_once)
 
 
 def _in_child(program: Program, output: int, begun: int, errors: int) -> NoReturn:
@@ -153,7 +154,7 @@ def _in_child(program: Program, output: int, begun: int, errors: int) -> NoRetur
         tempfile.tempdir = messages._IN_MEMORY = str(program.place / "temporary")
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        end_at_signals()
+        program.answer_signals()
         os.write(begun, b".")
         code = 0
         program.body()

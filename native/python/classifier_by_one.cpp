@@ -156,14 +156,17 @@ private:
 
     // The number of a class, or -1.
     std::int64_t number_of(nb::handle label) const {
+        // A complex number equals a real one, and is no label.
+        if (PyComplex_Check(label.ptr())) return -1;
         PyObject* const number = PyDict_GetItemWithError(numbers_.ptr(), label.ptr());
         if (number != nullptr) {
             const auto place = nb::cast<std::int64_t>(nb::handle(number));
             require(place >= 0 && place < classes(), "numbers must have the number of each class");
             return place;
         }
-        // A TypeError: it cannot be hashed, and is no label.
-        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
+        // What cannot be hashed is no label.
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError))
+            nb::raise_python_error();
         PyErr_Clear();
         return -1;
     }

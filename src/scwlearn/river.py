@@ -79,14 +79,14 @@ class RiverClassifier(base.MiniBatchClassifier):
         """Predict the label of each row."""
         import pandas as pd
 
-        return pd.Series(self._model.predict_many(X), index=X.index)
+        return pd.Series(self._model.predict_many(X), index=_index_of(X))
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Predict the probability of each class for each row."""
         import pandas as pd
 
         labels, probabilities = self._model._labels_and_probabilities(X)
-        return pd.DataFrame(probabilities, index=X.index, columns=labels)
+        return pd.DataFrame(probabilities, index=_index_of(X), columns=labels)
 
     def top_features(self, n: int = 10) -> dict[Any, list[Weight]]:
         """Return the n largest weights of each class, as `StreamClassifier` does."""
@@ -129,6 +129,11 @@ def _(
     inside = [model._model for model in models]
     together._model = merged(inside[0], inside, None if prior is None else prior._model, method)
     return together
+
+
+def _index_of(x: Any) -> Any:
+    """Return the index of a data frame of pandas; None for other tables, which have none."""
+    return x.index if hasattr(x, "iloc") else None
 
 
 def _make_class(rule: Rule) -> type[RiverClassifier]:

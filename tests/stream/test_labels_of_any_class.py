@@ -123,3 +123,13 @@ def test_labels_have_an_order(y):
 
 def test_the_order_of_declared_classes_does_not_matter():
     assert StreamClassifier("arow", classes={"b", "a"}).classes == ["a", "b"]
+
+
+@pytest.mark.parametrize("label", [1 + 0j, np.complex128(1), np.timedelta64(1), np.timedelta64(1, "s")], ids=repr)
+def test_a_value_that_equals_a_label_and_is_none_is_refused(label):
+    model = StreamClassifier("arow")
+    model.learn_many([{"a": 1.0}, {"a": 2.0}], [1, 0])
+    for learn in (lambda: model.learn_one({"a": 1.0}, label), lambda: model.learn_many([{"a": 1.0}], [label])):
+        with pytest.raises(TypeError, match="labels must be strings, numbers or bools"):
+            learn()
+    assert model.counts.seen == 2

@@ -95,8 +95,8 @@ class ClassifyOne(ABC):
     def _learn_record(self, x: dict[Any, Any], y: Any, w: float) -> None:
         snapshot, rule, weighted = self.snapshot, self.config.rule, self.class_weights.given is not None
         try:
-            number = snapshot.classes.numbers.get(y)
-        except TypeError:
+            number = None if isinstance(y, complex) else snapshot.classes.numbers.get(y)
+        except (TypeError, ValueError):  # cannot be hashed
             number = None
         if number is None and len(snapshot.classes) < 2 and not weighted and w:
             self._learn_new_class(x, as_labels([y]), w)

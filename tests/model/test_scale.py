@@ -269,7 +269,7 @@ def test_scaled_sparse_rows_are_sorted_so_that_they_can_be_scaled_again(new):
     assert state(one) == state(other)
 
 
-# Not marked: the reader and the writer race on purpose.
+# Not marked: rows are scaled by statistics that another thread changes.
 def test_rows_can_be_scaled_while_another_thread_makes_features_dense():
     width = 5000
     full, empty = sparse.csr_array(np.ones((1, width))), sparse.csr_array((1, width))

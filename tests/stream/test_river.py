@@ -8,6 +8,8 @@ import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from scwlearn import StreamClassifier, merge
@@ -178,3 +180,13 @@ def test_the_package_does_not_need_river():
         "sys.exit(1)"
     )
     assert subprocess.run([sys.executable, "-c", blocked], check=False).returncode == 0
+
+
+def test_tables_without_an_index_are_predicted():
+    rows = [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}]
+    model = scwlearn.river.AROW()
+    model.learn_many(pd.DataFrame(rows), pd.Series(["x", "y"]))
+    expected = model.predict_proba_many(pd.DataFrame(rows))
+    for table in (rows, pl.DataFrame(rows), pa.Table.from_pylist(rows)):
+        assert model.predict_many(table).tolist() == ["x", "y"]
+        pd.testing.assert_frame_equal(model.predict_proba_many(table), expected)

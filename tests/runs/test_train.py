@@ -93,6 +93,20 @@ def test_held_out_examples_are_not_learned_from():
     assert lines.tolist() == list(range(4, 401, 4))
 
 
+@pytest.mark.parametrize("buffer", [0, 30, 1000])
+def test_the_same_examples_are_held_out_of_every_epoch_however_the_others_are_shuffled(buffer):
+    # These labels can only be learned by heart: each example has a feature of its own.
+    coins = np.random.default_rng(0).choice([-1, 1], 200)
+    text = "".join(f"{coin} {i + 2}:1\n" for i, coin in enumerate(coins))
+    run = run_over(text, chunk_bytes=300, epochs=3, holdout=0.25, shuffle_buffer=buffer, seed=5)
+    assert np.concatenate([examples.lines for examples in run.held_out]).tolist() == [*range(4, 201, 4)]
+    held_out = np.arange(3, 200, 4)
+    weights = run.classifier.learner.model.weights()[0]
+    assert (weights[held_out + 1] == 0).all()
+    assert (weights[np.setdiff1d(np.arange(200), held_out) + 1] != 0).all()
+    assert run.classifier.counts.seen == 450
+
+
 def test_held_out_labels_that_were_never_learned_count_as_mistakes():
     run = run_over("1 1:1\n2 2:1\n1 1:1\n3 2:1\n", holdout=0.25, probabilities=True)
     assert run.holdout_metrics() == {"count": 1, "error": 1.0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -125,7 +125,7 @@ class Input:
         sizes = [_size(source) for source in self._sources]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
-    def examples(self, shuffle_buffer: int = 0, seed: int = 0) -> Generator[Batch, None, None]:
+    def examples(self) -> Generator[Batch, None, None]:
         """Read all examples, in batches; the first source is opened at once, and read ahead."""
         shown = self._bytes_read
         self.schema, batches = read_batches(
@@ -136,19 +136,12 @@ class Input:
         # Another pass reads as the first did, and counts nothing.
         self._schema_options = {}
         self._options = replace(self._options, skipped=SkippedRecords())
-        return self._in_order(batches, shown, shuffle_buffer, seed)
+        return self._watched(batches, shown)
 
-    def _in_order(
-        self, batches: Generator[Batch, None, None], shown: int, shuffle_buffer: int, seed: int
-    ) -> Generator[Batch, None, None]:
-        """Yield the examples, shuffled if there is a buffer, and report progress since `shown` bytes were read."""
+    def _watched(self, batches: Generator[Batch, None, None], shown: int) -> Generator[Batch, None, None]:
+        """Yield the examples, and report progress since `shown` bytes were read."""
         with closing(batches):
-            order: Iterable[Batch] = batches
-            if shuffle_buffer:
-                from scwlearn.data.shuffle import shuffled
-
-                order = shuffled(batches, shuffle_buffer, seed)
-            for examples in order:
+            for examples in batches:
                 yield examples
                 if self._bar is not None:
                     now = self._bytes_read

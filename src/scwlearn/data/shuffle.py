@@ -23,7 +23,7 @@ def shuffled(batches: Iterable[Batch], buffer: int, seed: int) -> Generator[Batc
     batches : iterable of Batch
         The examples. It is closed at the end.
     buffer : int
-        Number of examples in the buffer. Memory holds about twice as many.
+        Number of examples in the buffer; 0 keeps the order. Memory holds about twice as many.
     seed : int
         Random seed. The order does not depend on how the examples are divided into batches.
 
@@ -41,13 +41,17 @@ def shuffled(batches: Iterable[Batch], buffer: int, seed: int) -> Generator[Batc
     >>> [label for batch in shuffled(batches, 4, seed=1) for label in batch.labels.astype(int).tolist()]
     [2, 3, 0, 5, 7, 4, 6, 1]
     """
-    return _shuffled(batches, _Buffer(check_int("buffer", buffer), check_int("seed", seed, minimum=0)))
+    size = check_int("buffer", buffer, minimum=0)
+    return _shuffled(batches, _Buffer(size, check_int("seed", seed, minimum=0)) if size else None)
 
 
-def _shuffled(batches: Iterable[Batch], buffer: _Buffer) -> Generator[Batch, None, None]:
+def _shuffled(batches: Iterable[Batch], buffer: _Buffer | None) -> Generator[Batch, None, None]:
     iterator = iter(batches)
     small: list[Batch] = []
     try:
+        if buffer is None:
+            yield from iterator
+            return
         for batch in iterator:
             small.append(batch)
             if sum(map(len, small)) >= _MIN_ROWS:

@@ -180,7 +180,7 @@ class LearnFiles:
     def _ordered(self, batches: Iterable[Batch]) -> Iterable[Batch]:
         place = self.place
         seed = np.random.SeedSequence([self.seed, place.epoch, place.round, place.part]).generate_state(1)[0]
-        return shuffled(batches, self.shuffle_buffer, int(seed)) if self.shuffle_buffer else batches
+        return shuffled(batches, self.shuffle_buffer, int(seed))
 
 
 def _results(run: TrainingRun) -> dict[str, Any]:

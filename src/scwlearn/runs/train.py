@@ -18,6 +18,7 @@ from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.run_record import Baseline, Pass, Point, Record
 from scwlearn.data.schema import Schema
+from scwlearn.data.shuffle import shuffled
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.data_warnings import has_many_labels
@@ -48,6 +49,9 @@ class TrainingRun:
     epochs: int = 1
     #: Fraction of the examples that is kept apart for `holdout_metrics`; 0.1 is every tenth.
     holdout: float = 0.0
+    #: Examples that are shuffled at a time, other than those that are kept apart; 0 for none. Each epoch has its order.
+    shuffle_buffer: int = 0
+    seed: int = 0
     #: Whether to judge probabilities, too.
     probabilities: bool = False
     #: Whether the probabilities learn in the first epoch, too; later ones decide for themselves.
@@ -75,7 +79,6 @@ class TrainingRun:
     saved: int = field(default=0, init=False)
     #: Once the run has begun.
     metrics: ProgressiveMetrics = field(init=False)
-    _read: int = field(default=0, init=False)
     _started: float = field(default=0.0, init=False)
     _has_warned: bool = field(default=False, init=False)
 
@@ -108,12 +111,11 @@ class TrainingRun:
         return describe_sizes(uneven, "feature", first=1) if uneven else ""
 
     def run(self, read: Callable[[int], Iterable[Batch]]) -> None:
-        """Learn from the batches that `read` returns for each epoch, from 0."""
+        """Learn from the batches that `read` returns for each epoch, from 0, in the order of the data."""
         for epoch in range(self.epochs):
-            self._read, before = 0, self.counts
-            for examples in read(epoch):
-                for part in self._hold_out(examples, keep=epoch == 0):
-                    self.learn(part)
+            before, batches = self.counts, self._hold_out(read(epoch), keep=epoch == 0)
+            for part in shuffled(batches, self.shuffle_buffer, self.seed + epoch):
+                self.learn(part)
             done = self.counts - before
             self.calibrate = not (self.has_begun and self.classifier.learns_by_heart(done.seen))
             self.passes.append(Pass(done.seen, done.mistakes, done.updates))
@@ -269,16 +271,18 @@ class TrainingRun:
     def _with_nonzero(self, point: Point) -> Point:
         return point._replace(nonzero=self.classifier.count_nonzero())
 
-    def _hold_out(self, examples: Batch, *, keep: bool) -> Iterator[Batch]:
-        """Yield the examples to learn from, if any; keep the others apart."""
+    def _hold_out(self, batches: Iterable[Batch], *, keep: bool) -> Iterator[Batch]:
+        """Yield the examples to learn from, if any; keep the others apart, the same in each epoch."""
         if not self.holdout:
-            yield examples
+            yield from batches
             return
-        numbers = self._read + np.arange(len(examples))
-        self._read += len(examples)
-        # An example is held out where the target count reaches the next integer.
-        held_out = np.floor((numbers + 1) * self.holdout) > np.floor(numbers * self.holdout)
-        if keep and held_out.any():
-            self.held_out.append(examples.take(np.flatnonzero(held_out)))
-        if not held_out.all():
-            yield examples.take(np.flatnonzero(~held_out))
+        read = 0
+        for examples in batches:
+            numbers = read + np.arange(len(examples))
+            read += len(examples)
+            # An example is held out where the target count reaches the next integer.
+            held_out = np.floor((numbers + 1) * self.holdout) > np.floor(numbers * self.holdout)
+            if keep and held_out.any():
+                self.held_out.append(examples.take(np.flatnonzero(held_out)))
+            if not held_out.all():
+                yield examples.take(np.flatnonzero(~held_out))

@@ -143,9 +143,9 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) 
     try:
         with data.progress("training", epochs=epochs):
             # Opened first, so that threads read and parse while the run is imported.
-            first = data.examples(given["shuffle_buffer"], given["seed"])
+            first = data.examples()
             run = _new_run(given, data, model, table)
-            run.run(partial(_read_pass, given, data, run, first))
+            run.run(partial(_read_pass, data, run, first))
     except KeyboardInterrupt:
         if given["save_every"] is not None and run is not None and run.has_begun:
             run.on_save()
@@ -179,6 +179,8 @@ def _new_run(given: dict[str, Any], data: Input, model: ModelConfig | Classifier
         model,
         epochs=given["epochs"],
         holdout=given["holdout"],
+        shuffle_buffer=given["shuffle_buffer"],
+        seed=given["seed"],
         probabilities=_wants_probabilities(given),
         save_every=given["save_every"],
         jobs=job_threads(given["jobs"]),
@@ -193,14 +195,12 @@ def _wants_probabilities(given: dict[str, Any]) -> bool:
     return given["probabilities"] or given["report"] is not None
 
 
-def _read_pass(
-    given: dict[str, Any], data: Input, run: TrainingRun, first: Iterable[Batch], epoch: int
-) -> Iterable[Batch]:
+def _read_pass(data: Input, run: TrainingRun, first: Iterable[Batch], epoch: int) -> Iterable[Batch]:
     """Return the examples of a pass, the first of which is open; print the line about the pass before."""
     if not epoch:
         return first
     data.terminal.note(_pass_line(run))
-    return data.examples(given["shuffle_buffer"], given["seed"] + epoch)
+    return data.examples()
 
 
 def _read_model(path: Path) -> TrainedModel:

@@ -71,6 +71,7 @@ def command(**given: Any) -> None:
     before it is learned.
     """
     from scwlearn.cli.input import Input
+    from scwlearn.data.shuffle import shuffled
     from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.tune import ModelBatch, best_first
     from scwlearn.runs.warnings import training_warnings
@@ -86,7 +87,7 @@ def command(**given: Any) -> None:
     note(f"{plural(len(cells), 'model')} in one pass")
     read = 0
     with data.progress("tuning"):
-        for examples in data.examples(given["shuffle_buffer"], given["seed"]):
+        for examples in shuffled(data.examples(), given["shuffle_buffer"], given["seed"]):
             models.learn(examples)
             read += len(examples)
         results = models.finish()
@@ -117,8 +118,8 @@ def command(**given: Any) -> None:
         if models.trainings:
             run = models.trainings[number]
         else:
-            run = TrainingRun(cells[number])
-            run.run(lambda epoch: data.examples(given["shuffle_buffer"], given["seed"]))
+            run = TrainingRun(cells[number], shuffle_buffer=given["shuffle_buffer"], seed=given["seed"])
+            run.run(lambda epoch: data.examples())
         trained_model(run, data, given).write(given["model"])
         note(f"model: {given['model']}")
     if given["plot"] is not None:

@@ -103,12 +103,20 @@ def _check_unmasked(labels: Any, name: str) -> None:
         raise ValueError(f"{name} is a masked array with masked values; every {_ITEMS[name]} needs a label")
 
 
+def listed(labels: Any) -> Any:
+    """Return a column of another library as a list, and any other labels as they are."""
+    if hasattr(labels, "to_pylist"):  # Arrow
+        return labels.to_pylist()
+    is_numpy = isinstance(getattr(labels, "dtype", np.dtype(object)), np.dtype)
+    return labels if is_numpy else np.asarray(labels, dtype=object).tolist()
+
+
 def as_labels(y: Any, *, name: str = "y") -> NDArray[Any]:
     """Return labels that come without a matrix: strings, numbers or bools, all of one kind."""
     if isinstance(y, str | bytes | bytearray | Mapping | set | frozenset) or not hasattr(y, "__iter__"):
         raise TypeError(f"{name} must be a list with one label per {_ITEMS[name]}, got {type(y).__name__}")
     _check_unmasked(y, name)
-    given = y
+    given = y = listed(y)
     if _fixed_type(y) is None:
         # A table's column of strings takes longer to go through.
         given = exact_labels(np.asarray(y, dtype=object).tolist() if hasattr(y, "dtype") else list(y))
@@ -244,8 +252,8 @@ class Numbered(NamedTuple):
 def given_classes(classes: ArrayLike) -> NDArray[Any]:
     """Return classes that are declared in advance, unique and sorted; raise a ValueError if there are none."""
     # Their order does not matter.
-    listed = list(classes) if isinstance(classes, set | frozenset) else classes
-    given: NDArray[Any] = np.unique(as_labels(listed, name="classes"))
+    ordered = list(classes) if isinstance(classes, set | frozenset) else classes
+    given: NDArray[Any] = np.unique(as_labels(ordered, name="classes"))
     if not len(given):
         raise ValueError("classes is empty; leave it out, or name the classes to come")
     return given

@@ -108,6 +108,16 @@ class ClassWeights:
         zero = self.left_out
         return np.array([label not in zero for label in labels.tolist()], dtype=bool)
 
+    def rows_of_weight(
+        self, labels: NDArray[Any], order: NDArray[np.intp] | None, sample_weights: Array | None
+    ) -> slice | NDArray[np.intp]:
+        """Return the rows of a weight other than 0, in learning order."""
+        left_out = bool(self.left_out)
+        if order is None and not left_out and (sample_weights is None or sample_weights.all()):
+            return slice(None)
+        places = nonzero_rows(np.arange(len(labels)) if order is None else order, sample_weights)
+        return places[self.is_nonzero(labels[places])] if left_out else places
+
     def of(self, numbers: NDArray[np.int32], classes: Classes) -> tuple[Array | None, NDArray[np.int64]]:
         """Return the weights of examples given their class numbers (None if all are 1), and the counts after them."""
         if self.given is None:

@@ -21,7 +21,7 @@ from scwlearn._util.checks import check_bool, check_int
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.locks import Frozen, changing, reading
 from scwlearn._util.threads import job_threads
-from scwlearn.data.labels import exact_labels, given_classes, label_kind
+from scwlearn.data.labels import exact_labels, given_classes, label_kind, listed
 from scwlearn.data.rows import ALLOWED_VALUE, Rows, check_unmasked
 from scwlearn.data.weights import check_weights, training_classes
 from scwlearn.estimators.fixed import check_fixed, fixed_settings
@@ -91,14 +91,15 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         trial, jobs = self._trial(), self._jobs
         rows, labels = trial._examples(X, y, reset=True)
         weights = check_weights(sample_weight, len(rows), name="sample_weight")
-        classifier = trial._start(rows).with_costs(self._costs)
+        classifier = trial._start(rows, labels, weights).with_costs(self._costs)
         classifier.add_classes(training_classes(labels, weights, classifier.class_weights))
         if classifier.costs is not None:
             classifier.costs.check_labels(classifier.classes)
         orders = self._orders(len(rows))
-        for epoch in range(epochs):
-            calibrate = not epoch or not classifier.learns_by_heart(len(rows))
-            classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate, jobs=jobs)
+        calibrate = True
+        for _ in range(epochs):
+            done = classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate, jobs=jobs)
+            calibrate = not classifier.learns_by_heart(done.seen)
         trial._classifier = classifier
         with interrupts_held():
             self._take_over(trial)
@@ -138,7 +139,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         trial, jobs = self._trial(), self._jobs
         rows, labels = trial._examples(X, y, reset=first)
         weights = check_weights(sample_weight, len(rows), name="sample_weight")
-        classifier = (trial._start(rows) if first else trial._continue()).with_costs(self._costs)
+        # Examples of weight 0 decide nothing.
+        goes_on = not first and self._classifier.is_fitted
+        classifier = trial._continue() if goes_on else trial._start(rows, labels, weights)
+        classifier = classifier.with_costs(self._costs)
+        if not (first or goes_on):
+            classifier.add_classes(self._classifier.classes.labels)
         if classes is not None:
             named = given_classes(classes)
             classifier.classes.check_kind(labels)
@@ -277,8 +283,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return tags
 
     @abstractmethod
-    def _new_classifier(self, rows: Rows) -> Classifier:
-        """Return a classifier with the current parameters; `rows` are the first that it will learn from."""
+    def _new_classifier(self, rows: Rows, labels: NDArray[Any], weights: Array | None) -> Classifier:
+        """Return a classifier with the current parameters, given the first examples that it will learn from."""
 
     def _trial(self) -> Self:
         """Return an estimator with the same attributes, whose training this one takes over if it succeeds."""
@@ -294,9 +300,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         # In one step, since other threads may predict.
         self.__dict__.update(trained)
 
-    def _start(self, rows: Rows) -> Classifier:
+    def _start(self, rows: Rows, labels: NDArray[Any], weights: Array | None) -> Classifier:
         self._started_with = fixed_settings(self, self._face, self._rule)
-        return self._new_classifier(rows)
+        return self._new_classifier(rows, labels, weights)
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings of the model and the rule's parameters, by the names that a learner takes."""
@@ -329,7 +335,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     def _examples(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Rows, NDArray[Any]]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        y = exact_labels(y)
+        # Of the columns of other libraries, scikit-learn would make floats.
+        y = exact_labels(listed(y))
         label_kind(y)
         labels = column_or_1d(y, warn=True)
         if labels.dtype.kind not in "biuU":

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scwlearn.data.rows import Rows
 from scwlearn.estimators.base import OnlineClassifier, make_class
 from scwlearn.estimators.linear import ExplainedClassifier
@@ -24,7 +27,7 @@ class CommitteeClassifier(ExplainedClassifier):
         learner = self._fitted("member_weights_").learner
         return dict(zip(learner.config.titles, learner.mixture.weights.tolist(), strict=True))
 
-    def _new_classifier(self, rows: Rows) -> Classifier:
+    def _new_classifier(self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64] | None) -> Classifier:
         settings = self._settings()
         class_weight: Any = settings.pop("class_weight", None)
         return Classifier(configure(AUTO, settings, defaults_of=self._face), class_weight)

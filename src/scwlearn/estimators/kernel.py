@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scwlearn._util.locks import reading
 from scwlearn._util.real_numbers import real_number
 from scwlearn.data.rows import Rows
+from scwlearn.data.weights import ClassWeights
 from scwlearn.estimators.base import OnlineClassifier, make_class
 from scwlearn.estimators.margin_variance import MarginVariance
 from scwlearn.kernels.functions import PARAMETERS, PRECOMPUTED, Kernel
@@ -89,10 +90,16 @@ class KernelClassifier(OnlineClassifier):
         tags.input_tags.pairwise = self.kernel == PRECOMPUTED
         return tags
 
-    def _new_classifier(self, rows: Rows) -> Classifier:
-        settings = self._settings() | {"kernel": Kernel(self.kernel, self._kernel_parameters(rows))}
+    def _new_classifier(self, rows: Rows, labels: NDArray[Any], weights: Array | None) -> Classifier:
+        settings = self._settings()
+        class_weight = settings.pop("class_weight", None)
+        if isinstance(self.gamma, str):
+            # It depends on the values of the rows, so those of weight 0 must not count.
+            rows.check()
+            places = ClassWeights(class_weight).rows_of_weight(labels, None, weights)
+            rows = rows if isinstance(places, slice) else rows.take(places)
         given = {name: value for name, value in settings.items() if name not in _OF_KERNEL}
-        class_weight = given.pop("class_weight", None)
+        given["kernel"] = Kernel(self.kernel, self._kernel_parameters(rows))
         return Classifier(kernel_config(self._rule, given, defaults_of=self._face), class_weight, learner=KernelLearner)
 
     def _kernel_parameters(self, rows: Rows) -> dict[str, float]:
@@ -127,7 +134,6 @@ def _gamma(gamma: Any, rows: Rows) -> float:
     if gamma == "auto":
         return 1.0 / max(1, rows.width)
     if gamma == "scale":
-        rows.check()
         variance = rows.variance()
         return 1.0 / (max(1, rows.width) * variance) if variance > 0 else 1.0
     if isinstance(gamma, str) or _number("gamma", gamma) <= 0:

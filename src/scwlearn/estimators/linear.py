@@ -126,7 +126,7 @@ class LinearClassifier(ExplainedClassifier):
         constants = weights[:, count:]
         return (constants[:, 0] if constants.size else 0.0) - centred
 
-    def _new_classifier(self, rows: Rows) -> Classifier:
+    def _new_classifier(self, rows: Rows, labels: NDArray[Any], weights: Array | None) -> Classifier:
         settings = self._settings()
         class_weight = settings.pop("class_weight", None)
         return Classifier(LearnerConfig.create(self._rule, settings, defaults_of=self._face), class_weight)

@@ -128,7 +128,7 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         rows, labels = base._examples(X, y, reset=True)
         weights = check_weights(sample_weight, len(rows), name="sample_weight")
         rows.check()
-        classifiers = [clone(base).set_params(**cell)._new_classifier(rows) for cell in cells]
+        classifiers = [clone(base).set_params(**cell)._new_classifier(rows, labels, weights) for cell in cells]
         for classifier in classifiers:
             training_classes(labels, weights, classifier.class_weights)
         order = next(base._orders(len(rows)))

@@ -230,7 +230,7 @@ class Classifier(ClassifyOne):
         jobs: int = 1,
         in_turn: bool = False,
     ) -> Counts:
-        places = self._rows_of_weight(y, order, sample_weights)
+        places = self.class_weights.rows_of_weight(y, order, sample_weights)
         found = self.classes.find(y[places])
         classes = self.classes.add(found.new)
         by_class, seen = self.class_weights.of(found.numbers, classes)
@@ -293,16 +293,6 @@ class Classifier(ClassifyOne):
             self._has_warned = True
             for message in self.findings.messages():
                 warnings.warn(message, DataWarning, stacklevel=stacklevel + 1)
-
-    def _rows_of_weight(
-        self, y: NDArray[Any], order: NDArray[np.intp] | None, sample_weights: Array | None
-    ) -> slice | NDArray[np.intp]:
-        """Return the rows of a weight other than 0, in learning order."""
-        left_out = bool(self.class_weights.left_out)
-        if order is None and not left_out and (sample_weights is None or sample_weights.all()):
-            return slice(None)
-        places = nonzero_rows(np.arange(len(y)) if order is None else order, sample_weights)
-        return places[self.class_weights.is_nonzero(y[places])] if left_out else places
 
     def scores(self, x: Any) -> Array:
         """Compute the scores of the classes in the order of their labels: (rows, classes), or (rows,) for up to two.

@@ -151,6 +151,7 @@ def test_after_examples_of_no_weight_every_method_says_that_nothing_was_learned(
     for method in ("predict", "predict_proba", "predict_log_proba", "decision_function", "margin_variance"):
         with pytest.raises(ValueError, match=r"^this learner has not learned from any row yet$"):
             getattr(model, method)(x)
+    assert not {"coef_", "intercept_", "variance_", "covariance_"} & {*dir(model)}
     same = new().partial_fit(x, y)
     if by == "example":
         assert model.partial_fit(x, y).decision_function(x).tolist() == same.decision_function(x).tolist()

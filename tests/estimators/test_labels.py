@@ -1,12 +1,14 @@
 """Labels of every type: estimators learn those that streams learn."""
 
+import enum
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from scwlearn import AROW, StreamClassifier
+from scwlearn import AROW, StreamClassifier, TunedClassifier
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 UP = X[:, 0] > 0
@@ -26,14 +28,32 @@ LABELS = {
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_labels_of_other_libraries_are_those_of_streams(labels):
-    stream = StreamClassifier("arow")
+    stream, stream_labels = StreamClassifier("arow"), np.asarray(labels, dtype=object).tolist()
     stream.learn_many([{"a": 1.0}] * len(X), labels)
     for model in (AROW().fit(X, labels), AROW().partial_fit(X, labels)):
         assert model.classes_.tolist() == stream.classes
         assert {*map(type, model.classes_.tolist())} == {*map(type, stream.classes)}
         assert {*model.predict(X).tolist()} <= {*stream.classes}
+        assert model.score(X, labels) == model.score(X, np.array(stream_labels)) > 0.8
 
 
 def test_missing_labels_are_refused():
     with pytest.raises(TypeError, match="NAType"):
         AROW().fit(X, pd.array([None, *UP[1:].astype(int)], dtype="Int64"))
+
+
+class Label(str, enum.Enum):  # noqa: UP042 (whose str() is another text)
+    """Strings of a class of their own."""
+
+    HAM = "ham"
+    SPAM = "spam"
+
+
+@pytest.mark.parametrize("new", [AROW, TunedClassifier])
+def test_scores_are_of_the_labels_that_are_learned(new):
+    labels = [Label.SPAM if up else Label.HAM for up in UP]
+    model = new().fit(X, labels)
+    assert model.score(X, labels) == np.mean(
+        [one == other for one, other in zip(model.predict(X), labels, strict=True)]
+    )
+    assert model.score(X, labels) > 0.8

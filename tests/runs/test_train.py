@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 
 from run_examples import libsvm_text
-from scwlearn.data.batch import NamedRows
+from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.formats.libsvm import load_libsvm, read_libsvm
 from scwlearn.data.options import ReaderOptions
+from scwlearn.data.rows import Rows
 from scwlearn.data.run_record import Baseline, Record
 from scwlearn.data.schema import Schema
 from scwlearn.rules import find_rule
 from scwlearn.runs.batches import numbers_as_names
 from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.evaluate import evaluate
 from scwlearn.runs.train import TrainingRun
+from scwlearn.runs.trained_model import TrainedModel
 
 
 def config(name="arow", **settings):
@@ -105,6 +108,21 @@ def test_the_same_examples_are_held_out_of_every_epoch_however_the_others_are_sh
     assert (weights[held_out + 1] == 0).all()
     assert (weights[np.setdiff1d(np.arange(200), held_out) + 1] != 0).all()
     assert run.classifier.counts.seen == 450
+
+
+def test_holdout_figures_are_those_of_evaluate_with_weights():
+    rng = np.random.default_rng(1)
+    x, weights = rng.normal(size=400), rng.choice([0.0, 0.5, 2.0], 400)
+    y = np.where((x > 0) ^ (rng.random(400) < 0.2), 1.0, -1.0)
+    whole = Batch(Rows.from_csr(x, np.zeros(400, np.int32), np.arange(401), 1), y, weights, np.arange(400), "data")
+    run = TrainingRun(config(), holdout=0.25, probabilities=True)
+    run.run(lambda epoch: [whole])
+    results = evaluate(TrainedModel(run.classifier), [whole.take(np.arange(3, 400, 4))])
+    figures = run.holdout_metrics()
+    assert figures["count"] == np.count_nonzero(weights[3::4])
+    assert figures["error"] == pytest.approx(1 - results.accuracy)
+    assert figures["log_loss"] == pytest.approx(results.log_loss)
+    assert run.holdout_baseline() == results.baseline
 
 
 def test_held_out_labels_that_were_never_learned_count_as_mistakes():

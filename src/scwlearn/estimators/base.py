@@ -158,6 +158,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         classifier.warn(stacklevel=3)
         return self
 
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy on examples and their labels, of any type that `fit` takes."""
+        accuracy: float = super().score(X, exact_labels(listed(y)), sample_weight)
+        return accuracy
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The known labels, sorted."""
@@ -374,6 +379,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     def _fitted(self, name: str) -> Classifier:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no {name} before fit or partial_fit")
+        return self._classifier
+
+    def _learned(self, name: str) -> Classifier:
+        if not self._fitted(name).is_fitted:
+            raise AttributeError(f"{type(self).__name__} has no {name} before it has learned from an example")
         return self._classifier
 
 

@@ -113,14 +113,14 @@ class LinearClassifier(ExplainedClassifier):
         They apply to features as given, even if the model scales them. They cannot express that `scale="standard"`
         clips values, nor the length of a row, by which `scale="unit"` divides it.
         """
-        weights = self._fitted("coef_").weights()[:, : self.n_features_in_]
+        weights = self._learned("coef_").weights()[:, : self.n_features_in_]
         return weights / self._classifier.feature_scales(self.n_features_in_)
 
     @property
     @reading
     def intercept_(self) -> Array:
         """The mean intercepts: (1,) for two classes, otherwise (n_classes,)."""
-        learner, count = self._fitted("intercept_"), self.n_features_in_
+        learner, count = self._learned("intercept_"), self.n_features_in_
         weights = learner.weights()
         centred: Array = weights[:, :count] @ (learner.feature_centres(count) / learner.feature_scales(count))
         constants = weights[:, count:]
@@ -139,14 +139,14 @@ class SecondOrderClassifier(MarginVariance, LinearClassifier):
     @reading
     def variance_(self) -> Array:
         """The variance of each weight, in the shape of `coef_`."""
-        variances = self._fitted("variance_").variances()[:, : self.n_features_in_]
+        variances = self._learned("variance_").variances()[:, : self.n_features_in_]
         return variances / np.square(self._classifier.feature_scales(self.n_features_in_))
 
     @property
     @reading
     def covariance_(self) -> Array:
         """Sigma: (n_features, n_features), or one per class with more than two classes."""
-        learner = self._fitted("covariance_")
+        learner = self._learned("covariance_")
         if not learner.learner.model.covariance.correlated:
             raise AttributeError(f"covariance_ needs a full covariance; this one is {learner.covariance_kind}")
         scales = learner.feature_scales(self.n_features_in_)

@@ -179,6 +179,11 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy of the best classifier on examples and their labels."""
+        check_is_fitted(self)
+        return self.best_estimator_.score(X, y, sample_weight)
+
     def __copy__(self) -> Self:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)

@@ -375,15 +375,15 @@ class Classifier(ClassifyOne):
     @reading
     def variances(self) -> Array:
         """Return the variance of each weight, in the same shape."""
-        return self.snapshot.variances_by_label(self._model.variances())
+        return self.snapshot.variances_by_label(self.learner._fitted().variances())
 
     @reading
     def matrix(self) -> Array:
         """Return Sigma; with more than two classes that of each class, stacked."""
         if self.is_binary:
-            matrix: Array = self._model.matrix()
+            matrix: Array = self.learner._fitted().matrix()
             return matrix
-        return np.stack([self._model.matrix(number) for number in self.classes.order])
+        return np.stack([self.learner._fitted().matrix(number) for number in self.classes.order])
 
     @property
     def covariance_kind(self) -> str:

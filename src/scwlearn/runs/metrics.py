@@ -22,6 +22,12 @@ _BINS = 10
 _MIN_PROBABILITY = 1e-15
 
 
+def log_losses(probabilities: NDArray[np.float64], truth: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return -log(probability of the true class) of each example."""
+    own = probabilities[np.arange(len(probabilities)), truth]
+    return -np.log(np.maximum(own, _MIN_PROBABILITY))
+
+
 class ProbabilityMetrics:
     """Log-loss and reliability of predicted probabilities."""
 
@@ -33,13 +39,12 @@ class ProbabilityMetrics:
     def update(self, probabilities: NDArray[np.float64], truth: NDArray[np.intp]) -> None:
         """Add examples: their probabilities, and the column of the true class of each."""
         rows = np.arange(len(probabilities))
-        own = probabilities[rows, truth]
-        self._loss -= float(np.log(np.maximum(own, _MIN_PROBABILITY)).sum())
-        self._count += len(own)
+        self._loss += float(log_losses(probabilities, truth).sum())
+        self._count += len(rows)
         best = probabilities.argmax(axis=1)
         confidence = probabilities[rows, best]
         bins = np.minimum((confidence * _BINS).astype(np.intp), _BINS - 1)
-        for column, values in enumerate((np.ones(len(own)), confidence, best == truth)):
+        for column, values in enumerate((np.ones(len(rows)), confidence, best == truth)):
             self._bins[:, column] += np.bincount(bins, values, minlength=_BINS)
 
     @property

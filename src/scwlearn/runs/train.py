@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from heapq import merge
@@ -26,7 +27,7 @@ from scwlearn.learning.examine import describe_sizes
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
 from scwlearn.runs.batches import check_label_type, numbers_as_names, training_labels
 from scwlearn.runs.config import ModelConfig
-from scwlearn.runs.metrics import LabelCounts, ProbabilityMetrics, ProgressiveMetrics, label_ranks
+from scwlearn.runs.metrics import ProgressiveMetrics, label_ranks, log_losses, majority_baseline
 from scwlearn.runs.trained_model import TrainedModel
 from scwlearn.runs.warnings import many_labels
 
@@ -151,26 +152,30 @@ class TrainingRun:
             return None
         from scwlearn.runs.predict import predict
 
-        classes, metrics = self.classifier.classes, ProbabilityMetrics()
+        classes = self.classifier.classes
         ranks = np.append(label_ranks(classes), -1)
-        seen = mistakes = 0
+        seen, weight, mistakes, known_weight, loss = 0, 0.0, 0.0, 0.0, 0.0
         for examples in self.held_out:
-            predicted = predict(TrainedModel(self.classifier), examples)
+            predicted, weights = predict(TrainedModel(self.classifier), examples), _weights(examples)
             # -1 for a label that was never learned.
             truth = ranks[np.minimum(classes.find(training_labels(examples)).numbers, len(classes))]
-            seen, mistakes = seen + len(truth), mistakes + int((predicted.ranks != truth).sum())
+            seen, weight = seen + len(truth), weight + float(weights.sum())
+            mistakes += float(weights[predicted.ranks != truth].sum())
             known = truth >= 0
             if self.probabilities and predicted.probabilities is not None and len(classes) > 1:
-                metrics.update(predicted.probabilities[known], truth[known])
-        result = {"count": seen, "error": mistakes / max(1, seen)}
-        return result if metrics.log_loss is None else result | {"log_loss": metrics.log_loss}
+                known_weight += float(weights[known].sum())
+                loss += float(weights[known] @ log_losses(predicted.probabilities[known], truth[known]))
+        result = {"count": seen, "error": mistakes / weight}
+        return result | {"log_loss": loss / known_weight} if known_weight else result
 
     def holdout_baseline(self) -> Baseline | None:
         """Return the baseline of the held-out examples; None without any."""
-        counts = LabelCounts()
+        counts: Counter[Any] = Counter()
         for examples in self.held_out:
-            counts.update(training_labels(examples))
-        return counts.baseline()
+            values, places = np.unique(training_labels(examples), return_inverse=True)
+            counts.update(dict(zip(values.tolist(), np.bincount(places, _weights(examples)).tolist(), strict=True)))
+        labels = sorted(counts)
+        return majority_baseline(labels, [counts[label] for label in labels]) if labels else None
 
     def trained_model(
         self,
@@ -282,7 +287,12 @@ class TrainingRun:
             read += len(examples)
             # An example is held out where the target count reaches the next integer.
             held_out = np.floor((numbers + 1) * self.holdout) > np.floor(numbers * self.holdout)
-            if keep and held_out.any():
-                self.held_out.append(examples.take(np.flatnonzero(held_out)))
+            kept = np.flatnonzero(held_out & (_weights(examples) != 0))
+            if keep and len(kept):
+                self.held_out.append(examples.take(kept))
             if not held_out.all():
                 yield examples.take(np.flatnonzero(~held_out))
+
+
+def _weights(examples: Batch) -> NDArray[np.float64]:
+    return np.ones(len(examples)) if examples.weights is None else examples.weights

@@ -1,6 +1,10 @@
 """Options for the algorithm and its model."""
 
+import os
+import re
 import shlex
+import shutil
+import subprocess
 
 import pytest
 
@@ -10,6 +14,7 @@ from scwlearn.cli.app import run
 from scwlearn.cli.commands.train import command as train
 from scwlearn.cli.commands.tune import command as tune
 from scwlearn.learning.settings import Face, settings_for
+from scwlearn.runs.trained_model import TrainedModel
 from use_examples import failed, written
 
 
@@ -155,3 +160,58 @@ def test_the_command_that_tune_prints_repeats_several_options_and_ranges(tmp_pat
     assert run(shlex.split(command)[1:]) == 0
     for option in ("--interactions from:subject", "--interactions from:from", "--char-ngrams 3-5", "--text subject"):
         assert option in command
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="pastes a line into bash")
+@pytest.mark.parametrize("delimiter", ["\x01", "\x1f"])
+@pytest.mark.parametrize(
+    "name", ["plain.csv", "two words.csv", "it's\x1b[31m.csv", "new\nline.csv", "bad\udcff.csv", "é\x7f.csv"]
+)
+def test_a_printed_command_can_be_pasted(tmp_path, monkeypatch, capfd, name, delimiter):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("a,label\n1,p\n2,q\n".replace(",", delimiter))
+    arguments = ["tune", name, "--delimiter", delimiter, "-q", "-a", "pa1", "--grid", "C=1"]
+    assert run(arguments) == 0
+    command = capfd.readouterr().out
+    assert command.rstrip("\n").isprintable()
+    words = (
+        subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True)
+        .stdout.removesuffix(b"\0")
+        .split(b"\0")
+    )
+    assert [os.fsdecode(word) for word in words] == [
+        "scwlearn", "train", name, "-a", "pa1", "--C", "1", "--delimiter", delimiter,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("spelled", ["true=2,false=1", "True=2,False=1", "1=2,0=1"])
+def test_labels_that_are_bools_have_weights_and_costs(tmp_path, spelled):
+    data, model = written(tmp_path / "d.jsonl", '{"a": 1, "y": true}\n{"a": 2, "y": false}\n' * 9), str(tmp_path / "m")
+    costs = spelled.replace("=2,", ":").replace("=1", "=3")
+    assert run(["train", data, "--label", "y", "--class-weight", spelled, "--costs", costs, "-m", model, "-q"]) == 0
+    classifier = TrainedModel.read(model).classifier
+    assert classifier.class_weights.given == {True: 2.0, False: 1.0}
+    assert classifier.costs.given == {True: {False: 3.0}}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--class-weight", "1=2,1.0=7", "two values of class weight for '1.0', which is the label 1"),
+        ("--costs", "1:2=9,1.0:10=3", "two values of cost for '1.0', which is the label 1"),
+        ("--class-weight", "1=2,nan=3", "class weight for 'nan': the labels in the data are numbers"),
+        ("--class-weight", "1=2,spam=3", "class weight for 'spam': the labels in the data are numbers"),
+    ],
+)
+def test_labels_of_weights_and_costs_are_distinct_and_of_the_type_of_the_data(tmp_path, capsys, option, value, message):
+    data = written(tmp_path / "d.csv", "a,label\n1,1\n2,2\n3,10\n")
+    assert message in failed(capsys, "train", data, option, value, "-q")
+
+
+@pytest.mark.parametrize("typed", ["--missing x", "--ngram 2 --skips 1", "--ignore a", "--decimal , --date a"])
+def test_options_of_features_that_a_model_determines_are_named(tmp_path, capsys, typed):
+    data, model = written(tmp_path / "d.csv", "a,label\n1,p\n2,q\n"), str(tmp_path / "m")
+    assert run(["train", data, "-m", model, "-q"]) == 0
+    names = [word for word in typed.split() if word.startswith("--")]
+    found = re.search(r"\(remove (.*)\)", failed(capsys, "predict", model, data, *typed.split()))
+    assert sorted(found[1].split(", ")) == sorted(names)

@@ -12,8 +12,11 @@ SCHEMA_FIXED = "scwlearn.schema_fixed"
 
 # Options of reading that apply to the data of a model, too.
 _NOT_IN_SCHEMA = {"on_error", "max_record_bytes", "header", "no_header", "delimiter"}
-# Options with another name than the argument of Python.
-_OPTIONS = {"features": "--ignore, --numeric, --categorical, --text, --missing, --decimal"}
+# Options that declare features.
+_FEATURES = (
+    "--ignore", "--numeric", "--categorical", "--text", "--date", "--missing", "--decimal", "--ngram", "--skips",
+    "--char-ngrams", "--interactions",
+)  # fmt: skip
 
 
 def option_name(argument: str) -> str | None:
@@ -23,13 +26,15 @@ def option_name(argument: str) -> str | None:
     the schema of a model determines it and the user has not typed it.
     """
     name, _, value = argument.partition("=")
-    option = _OPTIONS.get(name) or f"--{name.replace('_', '-')}"
+    option = f"--{name.replace('_', '-')}"
     if value:
         option, value = _setting_option(name, value) or (option, value)
     ctx = click.get_current_context(silent=True)
+    if name == "features":
+        given = [p.opts[0] for p in ctx.command.params if p.opts[0] in _FEATURES and is_given(p)] if ctx else _FEATURES
+        return ", ".join(given) or None
     if ctx is not None:
-        first = option.partition(",")[0]
-        found = next((p for p in ctx.command.params if first in (*p.opts, *p.secondary_opts)), None)
+        found = next((p for p in ctx.command.params if option in (*p.opts, *p.secondary_opts)), None)
         is_fixed = SCHEMA_FIXED in ctx.meta and name not in _NOT_IN_SCHEMA
         if found is None or (is_fixed and not is_given(found)):
             return None

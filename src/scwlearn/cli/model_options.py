@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from scwlearn.cli.options import (
     SectionOption,
     option,
     section,
+    shell_line,
     usage_error,
     words,
 )
@@ -295,4 +295,4 @@ def train_command(rule: Rule, parameters: Mapping[str, float], *more: str) -> st
             options += [word for value in values for word in (_typed(param), value)] or [_typed(param)]
     options += more
     looks_like_option = any(name.startswith("-") and name != STDIO for name in data)
-    return shlex.join(["scwlearn", "train", *([*options, "--", *data] if looks_like_option else [*data, *options])])
+    return shell_line(["scwlearn", "train", *([*options, "--", *data] if looks_like_option else [*data, *options])])

@@ -246,9 +246,23 @@ def _is_standard_input(path: str) -> bool:
         return False
 
 
+def shell_line(words: Iterable[str]) -> str:
+    """Return words as a line that can be pasted into a shell, without control characters."""
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    escaped = (
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in os.fsencode(word)
+    )
+    return f"$'{''.join(escaped)}'"
+
+
 def invocation() -> dict[str, Any]:
     """Return the command line, without credentials, and the time, for a record or a model file."""
     return {
-        "command": shlex.join(["scwlearn", *map(without_credentials, sys.argv[1:])]),
+        "command": shell_line(["scwlearn", *map(without_credentials, sys.argv[1:])]),
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -57,17 +58,32 @@ class ModelConfig:
 
 def with_labels_like(labels: NDArray[Any], given: Mapping[Any, Any], what: str) -> dict[Any, Any]:
     """Return a dict by label, or a dict of these, with labels that were given as text in the type of `labels`."""
-    if labels.dtype.kind in "UO":
+    kind = labels.dtype.kind
+    if kind in "UO":
         return dict(given)
-    return {
-        _number(label, what): with_labels_like(labels, value, what) if isinstance(value, Mapping) else value
-        for label, value in given.items()
-    }
+    found: dict[Any, Any] = {}
+    for text, value in given.items():
+        label = _bool(text) if kind == "b" else _number(text)
+        if label is None:
+            raise ValueError(f"{what} for {text!r}: the labels in the data are {_KINDS.get(kind, 'numbers')}")
+        if label in found:
+            raise ValueError(f"two values of {what} for {text!r}, which is the label {label!r}")
+        found[label] = with_labels_like(labels, value, what) if isinstance(value, Mapping) else value
+    return found
 
 
-def _number(text: Any, what: str) -> Any:
+_KINDS = {"b": "true and false"}
+
+
+def _bool(text: Any) -> bool | None:
+    return {"true": True, "1": True, "false": False, "0": False}.get(str(text).lower())
+
+
+def _number(text: Any) -> Any:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"{what} for {text!r}: the labels in the data are numbers") from None
+        return None
+    if not math.isfinite(number):
+        return None
     return int(number) if number.is_integer() else number

@@ -59,7 +59,9 @@ class CellResult:
         if metric == "error":
             return self.error
         if self.log_loss is None:
-            raise ValueError("the log-loss needs probabilities, which were not requested")
+            raise ValueError(
+                "there is no log-loss: it needs probabilities, and an example of a class that was seen before"
+            )
         return self.log_loss
 
 

@@ -19,6 +19,7 @@ from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.metrics import LabelCounts
 from scwlearn.runs.trained_model import TrainedModel
 from scwlearn.runs.tune import CellResult, best_first, grid_cells
+from use_examples import failed, written
 
 SMALL = ["--grid", "C=0.1,1,10", "--grid", "eta=0.6,0.9"]
 
@@ -297,3 +298,9 @@ def test_the_map_is_darker_for_better_cells():
 def test_the_map_of_one_parameter_is_a_column_and_of_none_is_empty():
     assert heat_map(best_first(grid_results([5, 4], "arow")), "error")[1:] == ["r", "1  0.50 ▒", "2  0.40*█"]
     assert heat_map([CellResult(ModelConfig(find_rule("pa"), {}), Counts(9, 1, 1))], "error") == []
+
+
+@pytest.mark.parametrize("labels", ["ppp", "p", "".join(map(chr, range(97, 117)))], ids=len)
+def test_without_a_class_seen_before_there_is_no_log_loss(tmp_path, capsys, labels):
+    data = written(tmp_path / "d.csv", "a,label\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels)))
+    assert "there is no log-loss: it needs" in failed(capsys, "tune", data, "--metric", "log-loss", "-a", "pa1", "-q")

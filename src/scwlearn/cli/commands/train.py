@@ -103,7 +103,9 @@ def command(**given: Any) -> None:
     resumed = None if given["resume"] is None else _read_model(given["resume"])
     model = _model(given, resumed)
     new = {"slots": model.learner_config.slots} if isinstance(model, ModelConfig) else {}
-    data = Input(given, **new if resumed is None else resumed.reading)
+    # What a pipe has delivered is learned at once if it is to be saved on the way.
+    eager = given["save_every"] is not None
+    data = Input(given, **new if resumed is None else resumed.reading, eager=eager)
     terminal = data.terminal
     check_outputs({"-m": path, "--report": page}, data.files)
     # Only the model may be replaced, by itself.

@@ -25,6 +25,7 @@ from scwlearn.files.transport import unpack
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.rules import find_rule
 from scwlearn.runs.config import ModelConfig
+from scwlearn.runs.trained_model import TrainedModel
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_epochs_and_shuffling_do_not_depend_on_workers(data):
 
 def test_going_on_with_a_trained_model(data):
     first = unpack(prepared(data, parts=2).run(Serial()).model).learner
-    plan = FileTraining([data], first, parts=3).prepare()
+    plan = FileTraining([data], TrainedModel(first), parts=3).prepare()
     run = plan.run(Serial())
     assert unpack(run.model).learner.counts.seen == 6000
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scwlearn.distributed.run import DistributedRun
     from scwlearn.distributed.runner import Runner
     from scwlearn.distributed.training import PreparedTraining
-    from scwlearn.learning.classifier import Classifier
     from scwlearn.runs.config import ModelConfig
     from scwlearn.runs.trained_model import TrainedModel
 
@@ -88,7 +87,7 @@ def is_distributed(given: dict[str, Any]) -> bool:
     return True
 
 
-def train_distributed(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) -> TrainedModel:
+def train_distributed(given: dict[str, Any], data: Input, model: ModelConfig | TrainedModel) -> TrainedModel:
     """Train on the workers that the user asked for; print rounds, warnings and what was skipped."""
     from scwlearn.distributed.training import FileTraining
 

@@ -33,7 +33,7 @@ from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.rules import AUTO, find_rule
 from scwlearn.runs.batches import training_labels
 from scwlearn.runs.config import ModelConfig
-from scwlearn.runs.trained_model import TrainedModel
+from scwlearn.runs.trained_model import TrainedModel, after_training
 
 # A task that learns more than this share of all examples leaves little to the others.
 _LARGEST_SHARE = 0.6
@@ -47,8 +47,8 @@ class FileTraining:
     ----------
     sources : sequence of paths, patterns, URLs or batches
         The data.
-    model : ModelConfig or Classifier
-        Algorithm and settings of a new model, or a trained classifier to continue with.
+    model : ModelConfig or TrainedModel
+        Algorithm and settings of a new model, or a trained model to continue with.
     options : ReaderOptions
         How to read; with ``on_error="skip"``, whole parts that cannot be read are left out as well.
     reading : mapping
@@ -58,7 +58,7 @@ class FileTraining:
     """
 
     sources: Sequence[Source | Batch]
-    model: ModelConfig | Classifier
+    model: ModelConfig | TrainedModel
     options: ReaderOptions = ReaderOptions()
     reading: Mapping[str, Any] = field(default_factory=dict)
     parts: int | None = None
@@ -76,16 +76,16 @@ class FileTraining:
         schema, batches = read_batches(self.sources, options=options, **self.reading)
         with closing(batches):
             first = next(batches)
-        model, seen = self.model, 0
-        if isinstance(model, ModelConfig):
-            model = model.for_labels(training_labels(first)).classifier()
-        elif model.is_fitted:
-            seen = model.counts.seen
+        if isinstance(self.model, TrainedModel):
+            classifier = self.model.classifier
+        else:
+            classifier = self.model.for_labels(training_labels(first)).classifier()
+        seen = classifier.counts.seen if classifier.is_fitted else 0
         data = PartedData(self.sources, schema, self.options)
         parts = default_parts(data.size) if self.parts is None else self.parts
         warm_up = warm_up_of(seen, data.estimated_examples(len(first), sum(sizes)))
         plan = Plan(parts, ROUNDS if self.rounds is None else self.rounds, self.epochs, warm_up)
-        return PreparedTraining(self, schema, model, data, plan)
+        return PreparedTraining(self, schema, classifier, data, plan)
 
 
 @dataclass(frozen=True)
@@ -157,13 +157,9 @@ class PreparedTraining:
         **about: Any,
     ) -> TrainedModel:
         """Return the model with a record of the run; `about` are fields of `Record` that the caller knows."""
-        classifier: Classifier = unpack(run.model).learner
-        schema = self.schema
-        if isinstance(self.training.model, Classifier):
-            # Which columns of a CSV file are numeric is known for the file only.
-            schema = replace(schema, features=classifier.features)
-        classifier.features = schema.features
-        model = TrainedModel(classifier, schema)
+        given = self.training.model
+        resumed = given if isinstance(given, TrainedModel) else None
+        model = after_training(unpack(run.model).learner, self.schema, resumed)
         return replace(model, record=record_of(run, self.plan, model, settings, **about))
 
 
@@ -283,12 +279,12 @@ def train(
 
 def _model(
     algorithm: str | TrainedModel, settings: Mapping[str, Any], reading: Mapping[str, Any]
-) -> tuple[ModelConfig | Classifier, Mapping[str, Any]]:
+) -> tuple[ModelConfig | TrainedModel, Mapping[str, Any]]:
     """Return the model to train, and how its data are read."""
     if isinstance(algorithm, TrainedModel):
         if settings:
             raise TypeError(f"a trained model keeps its settings; drop {', '.join(settings)}")
-        return algorithm.classifier, {"schema": algorithm.schema, **reading}
+        return algorithm, {"schema": algorithm.schema, **reading}
     misplaced = settings.keys() & signature(read_batches).parameters.keys()
     if misplaced:
         name = min(misplaced)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
@@ -206,6 +206,31 @@ class SavedModel:
         saved.fixed_settings = {s.name_in(face): value for s, value in values if not s.mutable}
         saved.attributes["n_features_in_"] = learner.n_features or 0
         return saved
+
+    def continued(self, classifier: Classifier) -> SavedModel:
+        """Return these contents after their classifier has learned more.
+
+        Parameters
+        ----------
+        classifier : Classifier
+            The classifier, of the same rule and settings; its parameters may differ.
+
+        Returns
+        -------
+        SavedModel
+            The contents, with the same class, settings and notes. Names of columns are dropped if there are more now,
+            and an untrained stream that has learned from numbered features becomes an estimator.
+        """
+        if self.kind != "estimator" and classifier.is_fitted and classifier.learner.vocabulary is None:
+            # It was untrained, and streams learn from names only.
+            other = SavedModel.from_classifier(classifier, self.notes)
+            return replace(other, schema=self.schema, record=self.record, made=self.made, batch=self.batch)
+        settings, attributes, width = self.settings, self.attributes, classifier.learner.n_features
+        if self.kind in ("estimator", "river"):
+            settings = settings | classifier.config.parameters
+        if width is not None and attributes.get("n_features_in_", width) != width:
+            attributes = {"n_features_in_": width}
+        return replace(self, learner=classifier, settings=settings, attributes=attributes)
 
     def to_model(self) -> Any:
         """Return the model.

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from scwlearn.data.formats import get_format
 from scwlearn.data.schema import Schema
 from scwlearn.files import SavedModel, read
+from scwlearn.files.json_reader import dump_json
 from scwlearn.files.saved_model import Made
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.merging import merge
+from scwlearn.learning.merging.gaussians import check_same
 
 
 def merge_files(
@@ -31,12 +35,25 @@ def merge_files(
             merged = SavedModel.from_model(merge([one.to_model() for one in saved], how, weights))
         else:
             # Models of the command need no scikit-learn, and their data may differ in width.
-            merged = SavedModel.from_classifier(merge([one.learner for one in saved], how, weights))
+            _check_columns(paths, saved)
+            merged = saved[0].continued(merge([one.learner for one in saved], how, weights))
     except (TypeError, ValueError) as error:
         message = re.sub(r"\bmodels\[(\d+)\]", lambda found: paths[int(found[1])], str(error))
         raise ValueError(message) from None
-    merged.schema, merged.made = schema, made
-    return merged
+    return replace(merged, notes=_common_notes(saved), schema=schema, record=None, made=made, batch=None)
+
+
+def _check_columns(paths: Sequence[str], saved: Sequence[SavedModel]) -> None:
+    """Raise a ValueError unless the columns of all data frames have the same names."""
+    names = [one.attributes.get("feature_names_in_") for one in saved]
+    for path, other in zip(paths, names, strict=True):
+        check_same("feature_names_in_", names[0], other, paths[0], path)
+
+
+def _common_notes(saved: Sequence[SavedModel]) -> dict[str, Any]:
+    """Return the notes that all models have, with the same values."""
+    texts = [{name: dump_json(value) for name, value in one.notes.items()} for one in saved]
+    return {name: value for name, value in saved[0].notes.items() if all(t.get(name) == texts[0][name] for t in texts)}
 
 
 def _common_schema(paths: Sequence[str], saved: Sequence[SavedModel]) -> Schema | None:

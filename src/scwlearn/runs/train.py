@@ -28,7 +28,7 @@ from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is
 from scwlearn.runs.batches import check_label_type, numbers_as_names, training_labels
 from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.metrics import ProgressiveMetrics, label_ranks, log_losses, majority_baseline
-from scwlearn.runs.trained_model import TrainedModel
+from scwlearn.runs.trained_model import TrainedModel, after_training
 from scwlearn.runs.warnings import many_labels
 
 #: Largest weights of each class in a record.
@@ -47,6 +47,8 @@ class TrainingRun:
     #: Algorithm and settings of a new model, or a trained classifier to continue with.
     model: ModelConfig | Classifier
     _: KW_ONLY
+    #: The model that the classifier belongs to, if training resumes; see `after_training`.
+    resumed: TrainedModel | None = None
     epochs: int = 1
     #: Fraction of the examples that is kept apart for `holdout_metrics`; 0.1 is every tenth.
     holdout: float = 0.0
@@ -191,9 +193,7 @@ class TrainingRun:
         Only a finished run has top weights and holdout metrics.
         """
         classifier = self.classifier
-        if schema is not None:
-            classifier.features = schema.features
-        model = TrainedModel(classifier, schema)
+        model = after_training(classifier, schema, self.resumed)
         record = Record(
             version=__version__,
             sources=list(sources),

@@ -62,14 +62,15 @@ class TrainedModel:
         write(self._to_save(), path)
 
     def to_model(self) -> Any:
-        """Return the model that `scwlearn.load` makes of the file: an estimator, or a `StreamClassifier`."""
+        """Return the model that `scwlearn.load` makes of the file."""
         return self._to_save().to_model()
 
     def _to_save(self) -> SavedModel:
-        saved = SavedModel.from_classifier(self.classifier, {} if self.saved is None else self.saved.notes)
-        saved.schema, saved.record = self.schema, self.record
-        saved.made = None if self.saved is None else self.saved.made
-        return saved
+        if self.saved is None:
+            saved = SavedModel.from_classifier(self.classifier)
+        else:
+            saved = self.saved.continued(self.classifier)
+        return replace(saved, schema=self.schema, record=self.record)
 
     @property
     def rule(self) -> Rule:
@@ -178,6 +179,21 @@ class TrainedModel:
         """Return the largest weights as a record keeps them."""
         top = self.top_weights(count)
         return {str(label): [TopWeight(**_facts(w) | {"name": str(w.name)}) for w in own] for label, own in top.items()}
+
+
+def after_training(classifier: Classifier, schema: Schema | None, resumed: TrainedModel | None) -> TrainedModel:
+    """Return the model of a classifier that has learned from data of this schema, without a record.
+
+    A resumed model keeps what else was in its file: its class, settings, notes and so on.
+    """
+    if resumed is None:
+        if schema is not None:
+            classifier.features = schema.features
+        return TrainedModel(classifier, schema)
+    if schema is not None:
+        # The features of the model stay; which columns of a CSV file are numeric is known for the file only.
+        schema = replace(schema, features=classifier.features)
+    return replace(resumed, classifier=classifier, schema=schema, record=None)
 
 
 def json_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

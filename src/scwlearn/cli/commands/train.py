@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from scwlearn.cli.input import Input
     from scwlearn.data.batch import Batch
     from scwlearn.data.run_record import Baseline, Point, Record
-    from scwlearn.learning.classifier import Classifier
     from scwlearn.runs.config import ModelConfig
     from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.trained_model import TrainedModel
@@ -137,7 +136,7 @@ def command(**given: Any) -> None:
         print_json(record.to_json())
 
 
-def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) -> TrainedModel:
+def _train(given: dict[str, Any], data: Input, model: ModelConfig | TrainedModel) -> TrainedModel:
     """Train in one stream, with progress; save on the way if the user wants it."""
     terminal, path, epochs = data.terminal, given["model"], given["epochs"]
     table = _CurveTable(terminal, log_loss=_wants_probabilities(given))
@@ -169,16 +168,20 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | Classifier) 
     return result
 
 
-def _new_run(given: dict[str, Any], data: Input, model: ModelConfig | Classifier, table: _CurveTable) -> TrainingRun:
+def _new_run(given: dict[str, Any], data: Input, model: ModelConfig | TrainedModel, table: _CurveTable) -> TrainingRun:
     """Return the run that the options describe."""
     from scwlearn._util.threads import job_threads
+    from scwlearn.runs.config import ModelConfig
     from scwlearn.runs.train import TrainingRun
+
+    start, resumed = (model, None) if isinstance(model, ModelConfig) else (model.classifier, model)
 
     def save() -> None:
         trained_model(run, data, given, finished=False).write(given["model"])
 
     run = TrainingRun(
-        model,
+        start,
+        resumed=resumed,
         epochs=given["epochs"],
         holdout=given["holdout"],
         shuffle_buffer=given["shuffle_buffer"],
@@ -214,15 +217,11 @@ def _read_model(path: Path) -> TrainedModel:
 def trained_model(run: TrainingRun, data: Input, given: dict[str, Any], *, finished: bool = True) -> TrainedModel:
     """Return the model of a run of train or tune, with the schema of its data and its record."""
     settings: dict[str, Any] = {name: given[name] for name in ("seed", "shuffle_buffer", "holdout") if name in given}
-    schema = data.schema
-    if schema is not None and given.get("resume") is not None:
-        # The features of a resumed model stay; which columns of a CSV file are numeric is known for the file only.
-        schema = replace(schema, features=run.classifier.features)
-    return run.trained_model(schema, **data.provenance, settings=settings, finished=finished)
+    return run.trained_model(data.schema, **data.provenance, settings=settings, finished=finished)
 
 
-def _model(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig | Classifier:
-    """Return a new configuration, or the classifier to continue with: only parameters of its algorithm may change."""
+def _model(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig | TrainedModel:
+    """Return a new configuration, or the model to continue with: only parameters of its algorithm may change."""
     rule, parameters = given["algorithm"], given_parameters(given)
     if resumed is None:
         return model_config(rule, parameters, given)
@@ -233,8 +232,9 @@ def _model(given: dict[str, Any], resumed: TrainedModel | None) -> ModelConfig |
     if fixed := given_model_options():
         raise click.UsageError(f"the settings of a resumed model cannot change; drop {', '.join(fixed)}")
     if not parameters:
-        return resumed.classifier
-    return resumed.classifier.with_parameters(check_parameters(resumed.rule, {**resumed.parameters, **parameters}))
+        return resumed
+    checked = check_parameters(resumed.rule, {**resumed.parameters, **parameters})
+    return replace(resumed, classifier=resumed.classifier.with_parameters(checked))
 
 
 def _stopped(run: TrainingRun, path: Path | None) -> str:

@@ -1,0 +1,160 @@
+"""A model file that is trained further keeps all that training does not change."""
+
+import numpy as np
+import pytest
+
+import scwlearn
+from run_examples import libsvm_text
+from scwlearn.cli.app import run
+from scwlearn.distributed import Serial
+from scwlearn.distributed import train as train_parts
+from scwlearn.files import read
+from scwlearn.runs.trained_model import TrainedModel
+from use_examples import arrays, written
+
+NOTES = {"data": "mails of May", "offsets": [1, 2.5, None]}
+WIDTH = 7
+
+
+def frame():
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame(arrays(width=WIDTH)[0], columns=[f"column {i}" for i in range(WIDTH)])
+
+
+def linear():
+    model = scwlearn.SCW1(n_epochs=5, random_state=3, shuffle=False, C=2, class_weight="balanced")
+    return model.fit(frame(), (arrays(width=WIDTH)[0][:, 0] > 0).astype(int))
+
+
+def committee():
+    return scwlearn.AutoClassifier(random_state=3, n_jobs=2).fit(
+        frame(), (arrays(width=WIDTH)[0][:, 0] > 0).astype(int)
+    )
+
+
+def learned(model):
+    x, y = [{"size": 1.5, "words": "big bad"}, {"size": 0.2, "words": "small"}], ["yes", "no"]
+    for row, label in zip(x, y, strict=True):
+        model.learn_one(row, label)
+    return model
+
+
+def stream():
+    return learned(scwlearn.StreamClassifier("arow", r=2.0, features=scwlearn.Features(kinds={"words": "text"})))
+
+
+def river():
+    module = pytest.importorskip("scwlearn.river")
+    return learned(module.AROW(r=2.0, scale="rms", features=scwlearn.Features(kinds={"words": "text"})))
+
+
+MODELS = [linear, committee, stream, river]
+TABLE = "size,words,label\n" + "1.5,big,yes\n0.1,small cat,no\n" * 50
+
+
+def command(*arguments):
+    assert run([*map(str, arguments), "-q"]) == 0
+
+
+def in_place(data, path):
+    command("train", data, "--resume", path, "-m", path)
+
+
+def saved_on_the_way(data, path):
+    command("train", data, "--resume", path, "-m", path, "--save-every", 10, "--epochs", 2)
+
+
+def in_workers(data, path):
+    command("train", data, "--resume", path, "-m", path, "--workers", 1, "--parts", 2)
+
+
+def in_python(data, path):
+    train_parts(str(data), TrainedModel.read(path), runner=Serial(), parts=2).write(path)
+
+
+def merged(data, path):
+    del data
+    command("merge", path, "-m", path)
+
+
+def merged_after_training(data, path):
+    other = path.with_name("other.model")
+    command("train", data, "--resume", path, "-m", other)
+    command("merge", other, other, "-m", path)
+
+
+def rewritten(data, path):
+    del data
+    TrainedModel.read(path).write(path)
+
+
+WAYS = [in_place, saved_on_the_way, in_workers, in_python, merged, merged_after_training, rewritten]
+
+
+def what_stays(path):
+    saved = read(path)
+    return saved.kind, saved.class_name, saved.settings, saved.fixed_settings, saved.attributes, saved.notes
+
+
+def data_for(make, directory):
+    if make in (stream, river):
+        return written(directory / "it.csv", TABLE)
+    return written(directory / "it.libsvm", libsvm_text(200, classes=(0, 1), width=WIDTH))
+
+
+@pytest.mark.filterwarnings("ignore::scwlearn.learning.data_warnings.DataWarning")
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize("make", MODELS, ids=lambda make: make.__name__)
+def test_training_keeps_all_else_of_a_file(make, way, tmp_path):
+    path, data = tmp_path / "it.model", data_for(make, tmp_path)
+    scwlearn.save(make(), path, notes=NOTES)
+    before, seen = what_stays(path), read(path).learner.counts.seen
+    way(data, path)
+    assert what_stays(path) == before
+    assert type(scwlearn.load(path)) is type(make())
+    assert read(path).learner.counts.seen >= seen + (way not in (merged, rewritten))
+
+
+def test_wider_data_drop_the_names_of_columns(tmp_path):
+    path, data = tmp_path / "it.model", written(tmp_path / "it.libsvm", libsvm_text(200, classes=(0, 1), width=9))
+    scwlearn.save(linear(), path)
+    in_place(data, path)
+    assert read(path).attributes == {"n_features_in_": 9}
+    assert scwlearn.load(path).n_epochs == 5
+
+
+def test_an_untrained_stream_keeps_its_notes_if_features_are_numbered(tmp_path):
+    path, data = tmp_path / "it.model", data_for(linear, tmp_path)
+    scwlearn.save(scwlearn.StreamClassifier("arow", r=2.0), path, notes=NOTES)
+    in_place(data, path)
+    assert (read(path).notes, read(path).settings["r"]) == (NOTES, 2.0)
+    assert scwlearn.load(path).predict(arrays(width=WIDTH)[0]).shape == (300,)
+
+
+def test_new_parameters_are_those_of_the_estimator(tmp_path):
+    path, data = tmp_path / "it.model", data_for(linear, tmp_path)
+    scwlearn.save(linear(), path)
+    command("train", data, "--resume", path, "-m", path, "--C", 8)
+    model = scwlearn.load(path)
+    assert (model.C, model.n_epochs, model._classifier.config.parameters["C"]) == (8.0, 5, 8.0)
+
+
+def test_a_merged_file_keeps_the_notes_that_all_have(tmp_path):
+    paths = [tmp_path / f"{number}.model" for number in range(2)]
+    for number, path in enumerate(paths):
+        scwlearn.save(
+            stream(), path, notes={"same": {"a": 1}, "shard": number, f"only {number}": 1, "type": [1, 1.0][number]}
+        )
+    command("merge", *paths, "-m", tmp_path / "all.model")
+    assert read(tmp_path / "all.model").notes == {"same": {"a": 1}}
+
+
+def test_files_with_other_columns_are_not_merged(tmp_path, capsys):
+    data, paths = data_for(linear, tmp_path), [tmp_path / f"{number}.model" for number in range(2)]
+    x, y = frame(), (arrays(width=WIDTH)[0][:, 0] > 0).astype(int)
+    for path, table in zip(paths, (x, x[x.columns[::-1]]), strict=True):
+        scwlearn.save(scwlearn.AROW(random_state=0).fit(table, y), path)
+        in_place(data, path)
+    assert run(["merge", *map(str, paths), "-m", str(tmp_path / "all.model")]) == 1
+    assert f"{paths[0]} and {paths[1]} differ in feature_names_in_: " in capsys.readouterr().err
+    np.testing.assert_array_equal(scwlearn.load(paths[0]).feature_names_in_, list(x.columns))

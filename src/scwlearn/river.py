@@ -105,10 +105,12 @@ class RiverClassifier(base.MiniBatchClassifier):
     @classmethod
     def _restore(cls, saved: Any) -> Self:
         """Return the classifier of a model file."""
-        model = cls(**saved.settings)
-        model._model = StreamClassifier._restore(saved)
-        model.features = None if model._model.features.is_plain else model._model.features
-        return model
+        return cls(**saved.settings)._with_model(StreamClassifier._restore(saved))
+
+    def _with_model(self, model: StreamClassifier) -> Self:
+        """Take a model of the same settings, and return this classifier."""
+        self._model, self.features = model, None if model.features.is_plain else model.features
+        return self
 
     def __copy__(self) -> Self:
         # A copy that shared its model would learn for both.
@@ -127,8 +129,7 @@ def _(
 ) -> RiverClassifier:
     together: RiverClassifier = first.clone()
     inside = [model._model for model in models]
-    together._model = merged(inside[0], inside, None if prior is None else prior._model, method)
-    return together
+    return together._with_model(merged(inside[0], inside, None if prior is None else prior._model, method))
 
 
 def _index_of(x: Any) -> Any:

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from scwlearn import StreamClassifier, merge
+from scwlearn import Features, StreamClassifier, merge
 from scwlearn.rules import all_rules
 from stream_examples import draw_stream, full_state, one_by_one, weights_of
 
@@ -167,6 +167,18 @@ def test_models_of_shards_can_be_merged():
     assert [full_state(model) for model in shards] == before
     with pytest.raises(ValueError, match="scale"):
         merge([shards[0], one_by_one(new("AROW"), EXAMPLES, TARGETS)])
+
+
+def test_a_merged_model_shows_the_features_of_all(tmp_path):
+    kinds = ("t", "u")
+    models = [new("AROW", features=Features(kinds={kind: "text"})) for kind in kinds]
+    for model, kind, label in zip(models, kinds, "pq", strict=True):
+        model.learn_one({kind: "x y"}, label)
+    together, expected = merge(models), Features(kinds={"t": "text", "u": "text"})
+    scwlearn.save(together, tmp_path / "it.model")
+    for model in (together, together.clone(), copy.copy(together), scwlearn.load(tmp_path / "it.model")):
+        assert (model.features, model._model.features) == (expected, expected)
+    assert merge([new("AROW"), new("AROW")]).features is None
 
 
 def test_the_package_does_not_need_river():

@@ -20,8 +20,10 @@ from scwlearn.cli.app import run as run_command
 from scwlearn.data.options import ReaderOptions
 from scwlearn.distributed import OtherVersion, Processes, Serial, UnreadablePart, WorkerDied, train
 from scwlearn.distributed.processes import _Worker
+from scwlearn.distributed.tasks import Place
 from scwlearn.distributed.training import FileTraining
-from scwlearn.files.transport import unpack
+from scwlearn.files import SavedModel
+from scwlearn.files.transport import pack, unpack
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.rules import find_rule
 from scwlearn.runs.config import ModelConfig
@@ -295,11 +297,24 @@ def test_train_continues_a_trained_model_without_changing_it(data):
         train(data, runner=Serial(), label="fate")
 
 
-@pytest.mark.parametrize("wrong", [{"parts": 0}, {"parts": 2**20}, {"rounds": 0}, {"runner": Processes}, {"runner": 3}])
+@pytest.mark.parametrize(
+    "wrong", [{"parts": 0}, {"parts": 2**20}, {"rounds": 0}, {"runner": Processes}, {"runner": 3}, {"rule": "nope"}]
+)
 def test_train_checks_its_arguments(data, wrong):
-    (name,) = wrong
+    (name,), reports = wrong, []
     with pytest.raises((TypeError, ValueError), match=name):
-        train(data, **{"runner": Serial(), **wrong})
+        train(data, **{"runner": Serial(), "on_report": reports.append, **wrong})
+    assert not reports
+
+
+@pytest.mark.parametrize("make", [Serial, lambda: Processes(1)], ids=["Serial", "Processes"])
+def test_runners_learn_nothing_before_they_know_how_to_merge(data, make):
+    plan, reports = prepared(data, parts=2), []
+    tasks = [plan._task(Place(1, 1, 1), plan.data.part(*plan.plan.stretches()[1][0]), True)]
+    start, runner = pack(SavedModel.from_classifier(plan.classifier)), make()
+    with pytest.raises(ValueError, match="rule must be one of"):
+        runner.run_round(start, tasks, reports.append, rule="nope")
+    assert not reports
 
 
 def test_files_are_removed_when_they_are_not_needed_any_more(data):

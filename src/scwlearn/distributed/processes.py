@@ -95,9 +95,10 @@ class Processes(Runner):
         """Run rounds, each of which goes on from the merged model of the one before; see `Runner`."""
         model: Any = start
         for tasks in rounds:
+            steps = merge_steps(tasks, rule)
             stored = model if isinstance(model, StoredBytes) else StoredBytes(self._opened_storage().put(model))
             learned = self._map(stored, tasks, on_report)
-            for level in merge_steps(tasks, rule):
+            for level in steps:
                 merges = [partial(_merged, merge, [learned[i] for i in group]) for group, merge in level]
                 learned = self._map(stored, merges)
             model = learned[0].model

@@ -25,11 +25,11 @@ class Serial(Runner):
         self, start: bytes, tasks: Sequence[Task], on_report: Callable[[Report], None], *, rule: str = "auto"
     ) -> Learned:
         """Run tasks that go on from the same model, and merge what they learned; see `Runner`."""
-        learned = []
+        steps, learned = merge_steps(tasks, rule), []
         for task in tasks:
             learned.append(task(start))
             for report in learned[-1].reports:
                 on_report(report)
-        for level in merge_steps(tasks, rule):
+        for level in steps:
             learned = [merge(start, [learned[i] for i in group]) for group, merge in level]
         return learned[0]

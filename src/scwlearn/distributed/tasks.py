@@ -30,7 +30,7 @@ from scwlearn.files import SavedModel
 from scwlearn.files.transport import pack, unpack
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.merging import merge_group
-from scwlearn.learning.merging.gaussians import check_same
+from scwlearn.learning.merging.gaussians import check_merge_rule, check_same
 from scwlearn.runs.train import TrainingRun
 
 # Errors of skipped examples that a part describes.
@@ -255,8 +255,10 @@ MergeStep = tuple[list[int], Callable[..., Learned]]
 def merge_steps(tasks: Sequence[Sized], rule: str = "auto") -> list[list[MergeStep]]:
     """Return how the results of tasks are merged: levels of groups of the results of the level below.
 
-    The last level has one group, whose result is the whole model.
+    The last level has one group, whose result is the whole model. Runners call this first, so that nothing is learned
+    if the rule is unknown.
     """
+    check_merge_rule(rule)
     learning = max(1, sum(task.size > 0 for task in tasks))
     levels: list[list[MergeStep]] = []
     for height, level in enumerate(tree(len(tasks))):

@@ -30,6 +30,7 @@ from scwlearn.files import SavedModel
 from scwlearn.files.transport import pack, unpack
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.data_warnings import DataWarning
+from scwlearn.learning.merging.gaussians import check_merge_rule
 from scwlearn.rules import AUTO, find_rule
 from scwlearn.runs.batches import training_labels
 from scwlearn.runs.config import ModelConfig
@@ -68,6 +69,9 @@ class FileTraining:
     shuffle_buffer: int = 0
     seed: int = 0
     rule: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_merge_rule(self.rule)
 
     def prepare(self) -> PreparedTraining:
         """Read the first examples, which decide how all are read, and cut the data."""

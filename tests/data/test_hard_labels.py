@@ -85,3 +85,65 @@ def test_a_reader_refuses_a_label_with_nul_at_its_end(format):
         ValueError, match=r"2, column 'label': a label must not end with a NUL character; found 'a\\x00'"
     ):
         [*read_batches([file])[1]]
+
+
+def fitted(x, y):
+    return scwlearn.AROW(random_state=0).fit(x, y)
+
+
+def partly_fitted(x, y):
+    return scwlearn.AROW().partial_fit(x, y)
+
+
+def many(x, y):
+    stream = StreamClassifier("arow")
+    stream.learn_many([{"a": a, "b": b} for a, b in x.tolist()], y)
+    return stream
+
+
+def one_by_one(x, y):
+    stream = StreamClassifier("arow")
+    for (a, b), label in zip(x.tolist(), y, strict=True):
+        stream.learn_one({"a": a, "b": b}, label)
+    return stream
+
+
+def declared(x, y):
+    del x
+    return StreamClassifier("arow", classes=y)
+
+
+def merged(x, y):
+    return scwlearn.merge([many(x, y), many(x, y[::-1])])
+
+
+LEARNED = [fitted, partly_fitted, many, one_by_one, declared, merged]
+TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "U5", "U60"]
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("learned", LEARNED, ids=lambda learned: learned.__name__)
+def test_arrays_of_labels_may_have_any_type_and_byte_order(learned, kind, order, tmp_path):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 2)), rng.permutation(np.arange(20) % 2).astype(f"{order}{kind}")
+    model = learned(x, y)
+    model.save(tmp_path / "it.model")
+    classes = [each._classifier.classes for each in (model, scwlearn.load(tmp_path / "it.model"))]
+    for known in classes:
+        assert known.labels.dtype.isnative
+        assert known.labels.dtype == classes[0].labels.dtype
+        assert known.values == classes[0].values
+        assert known.values_in_order == sorted({*y.tolist()})
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="longdouble is float64 here")
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("make", [np.array, list, lambda labels: objects(*labels)])
+@pytest.mark.parametrize("learned", LEARNED, ids=lambda learned: learned.__name__)
+def test_labels_of_more_than_64_bits_are_refused_before_learning(learned, make, order):
+    labels = np.array([0, 1] * 5, np.dtype(np.longdouble).newbyteorder(order))
+    # scikit-learn refuses numbers in arrays of objects.
+    said = "has labels of type longdouble; convert them to float64|Unknown label type"
+    with pytest.raises((TypeError, ValueError), match=said):
+        learned(np.ones((10, 2)), make(labels))

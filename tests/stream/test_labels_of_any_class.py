@@ -57,6 +57,10 @@ def test_labels_of_any_class_are_those_of_str(labels):
     assert full_state(each) == full_state(many) == full_state(expected)
 
 
+def is_longer_than_a_double(scalar):
+    return scalar.dtype.kind == "f" and scalar.dtype.itemsize > 8
+
+
 @pytest.mark.parametrize("scalar", SCALARS, ids=lambda scalar: scalar.dtype.char)
 def test_a_scalar_is_a_label_in_all_calls_or_in_none(scalar):
     def outcome(learn):
@@ -68,7 +72,7 @@ def test_a_scalar_is_a_label_in_all_calls_or_in_none(scalar):
         return full_state(model)
 
     learned = outcome(lambda model: model.learn_one(X, scalar))
-    assert (learned is not None) == (scalar.dtype.kind in "biufU")
+    assert (learned is not None) == (scalar.dtype.kind in "biufU" and not is_longer_than_a_double(scalar))
     for labels in ([scalar], objects([scalar]), np.array([scalar])):
         found = outcome(lambda model, labels=labels: model.learn_many([X], labels))
         assert found == learned

@@ -46,9 +46,11 @@ def _fixed_type(labels: Any) -> np.dtype[Any] | None:
 def label_kind(labels: Any, *, name: str = "y") -> str:
     """Return the kind of the labels (number, bool, str ...).
 
-    Raise a TypeError if they are of several kinds, and a ValueError if one ends with NUL or is too large an integer.
+    Raise a TypeError if they are of several kinds or floats of more than 64 bits, and a ValueError if one ends with NUL
+    or is too large an integer.
     """
     if (dtype := _fixed_type(labels)) is not None:
+        _check_floats({dtype.type}, name)
         if dtype.kind == "u" and dtype.itemsize == 8 and labels.size:
             _check_integers([int(labels.max())], name)
         return _KINDS.get(dtype.kind, dtype.type.__name__)
@@ -56,6 +58,7 @@ def label_kind(labels: Any, *, name: str = "y") -> str:
     values = np.asarray(labels, dtype=object).ravel().tolist()
     types = set(map(type, values))
     kinds = {_kind_of(each) for each in types}
+    _check_floats(types, name)
     if integers := {each for each in types if issubclass(each, Integral) and _kind_of(each) == "number"}:
         _check_integers([int(value) for value in values if type(value) in integers], name)
     if len(kinds) > 1:
@@ -71,6 +74,12 @@ def label_kind(labels: Any, *, name: str = "y") -> str:
                     f"{name} has the label {value!r}, but a label must not end with NUL: NumPy would remove it"
                 )
     return next(iter(kinds), "number")
+
+
+def _check_floats(types: Collection[type], name: str) -> None:
+    # Neither model files nor exports hold such a number.
+    if np.longdouble in types and np.dtype(np.longdouble).itemsize > 8:
+        raise TypeError(f"{name} has labels of type longdouble; convert them to float64")
 
 
 def _check_integers(labels: list[int], name: str) -> None:
@@ -224,7 +233,9 @@ class Classes:
         if not len(new):
             return self
         wider = Classes()
-        wider.labels = _concatenated(self.labels, new) if len(self) else np.array(new)
+        labels = _concatenated(self.labels, new) if len(self) else np.array(new)
+        # Arrays of FITS, HDF5 and other files may come in the byte order of another machine.
+        wider.labels = labels.astype(labels.dtype.newbyteorder("="), copy=False)
         wider.values, wider.values_in_order = wider.labels.tolist(), wider.in_order.tolist()
         wider.numbers = {label: number for number, label in enumerate(wider.values)}
         wider.kind = self.kind or _comparable(label_kind(new))

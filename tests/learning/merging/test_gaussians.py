@@ -314,3 +314,10 @@ def test_lazy_scales_of_the_mean_are_applied_and_its_norm_is_kept():
     np.testing.assert_allclose(merged.weights()[0], weights, rtol=1e-12)
     lengths = merged.scalars[0, [NORM2, NORM2_PEAK]] * merged.scalars[0, MEAN_SCALE] ** 2
     np.testing.assert_allclose(lengths, weights @ weights, rtol=1e-12)
+
+
+def test_a_prior_of_more_rounds_is_refused():
+    short, long = (taught(new("diagonal"), (X[:rows], Y[:rows])).model for rows in (30, 240))
+    message = r"^models\[1\] is at round 30 and prior at round 240; prior must be the model that all models"
+    with pytest.raises(ValueError, match=message):
+        merge_gaussians([long, short], prior=long)

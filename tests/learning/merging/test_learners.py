@@ -258,7 +258,7 @@ def test_bad_input_is_refused(what):
 
 def test_a_prior_that_has_gone_further_than_a_model_is_refused():
     short, long = taught(new("full"), (X[:30], Y[:30])), taught(new("full"), (X, Y))
-    message = "models[1] is at round 30 and prior at round 240; prior must be the model that all models continued from"
+    message = "models[1] has 30 examples, but prior has 240; prior must be the model that all models continued from"
     assert refusal(lambda: merge([long, short], prior=long)) == message
 
 

@@ -369,7 +369,7 @@ def test_a_full_covariance_that_auto_chose_becomes_diagonal_for_one_that_is(how)
 
 def test_a_prior_that_has_gone_further_than_a_model_is_refused():
     short, long = taught(new("full", "joint"), X[:30], Y[:30]), taught(new("full", "joint"))
-    with pytest.raises(ValueError, match=r"models\[1\] is at round 30 and prior at round 240"):
+    with pytest.raises(ValueError, match=r"models\[1\] has 30 examples, but prior has 240; prior must be"):
         merge([long, short], prior=long)
 
 

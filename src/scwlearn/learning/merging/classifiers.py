@@ -18,6 +18,7 @@ from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.committee.members import member_classifiers
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.merging.gaussians import check_same
+from scwlearn.learning.merging.growth import check_growth
 from scwlearn.learning.merging.learners import add_counts
 from scwlearn.learning.merging.models import Method, merged, refuse, titled
 from scwlearn.model.calibration import Calibration
@@ -31,24 +32,25 @@ Places = NDArray[np.int32]
 def _(first: Classifier, models: Sequence[Classifier], prior: Classifier | None, method: Method) -> Classifier:
     by_title = titled(models, prior)
     _check_settings(by_title)
+    if not isinstance(first.learner, Learner):
+        refuse(first.learner)
+    classes = _unite_classes(by_title)
+    check_growth(by_title, again=prior is not None)
     together = first._shallow_copy()
     together._lock = Lock()
     together.features = _unite_features(by_title)
     if isinstance(first.learner, Committee):
-        together.snapshot, seen = _merge_committees(models, prior, method)
-    elif isinstance(first.learner, Learner):
-        together.snapshot, seen = _merge_learners(by_title, prior is not None, method)
+        together.snapshot, seen = _merge_committees(models, prior, classes, method)
     else:
-        refuse(first.learner)
+        together.snapshot, seen = _merge_learners(by_title, prior is not None, classes, method)
     together.class_weights.seen = seen
     return together
 
 
 def _merge_learners(
-    by_title: Mapping[str, Classifier], has_prior: bool, method: Method
+    by_title: Mapping[str, Classifier], has_prior: bool, classes: Classes, method: Method
 ) -> tuple[Snapshot, NDArray[np.int64]]:
     """Merge classifiers with a learner each; the last is their prior, if there is one."""
-    classes = _unite_classes(by_title)
     parts = [_part(model, classes) for model in by_title.values()]
     before = parts.pop() if has_prior else None
     learners, calibrations = [part.learner for part in parts], [part.calibration for part in parts]
@@ -59,13 +61,13 @@ def _merge_learners(
 
 
 def _merge_committees(
-    models: Sequence[Classifier], prior: Classifier | None, method: Method
+    models: Sequence[Classifier], prior: Classifier | None, classes: Classes, method: Method
 ) -> tuple[Snapshot, NDArray[np.int64]]:
     """Merge the members of the same place, each with its calibration, then the mixtures."""
     members = zip(*map(member_classifiers, models), strict=True)
     starts = [None] * len(models[0].learner.config.member_configs) if prior is None else member_classifiers(prior)
     done = [
-        _merge_learners(titled(parts, start), start is not None, method)
+        _merge_learners(titled(parts, start), start is not None, classes, method)
         for parts, start in zip(members, starts, strict=True)
     ]
     first, seen = done[0]

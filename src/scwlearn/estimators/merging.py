@@ -12,7 +12,7 @@ from scwlearn.estimators.committee import CommitteeClassifier
 from scwlearn.estimators.linear import LinearClassifier
 from scwlearn.learning.merging import merged
 from scwlearn.learning.merging.gaussians import check_same
-from scwlearn.learning.merging.models import Method, titled
+from scwlearn.learning.merging.models import Method
 
 # The seed of `fit` and the number of its threads are not part of the model.
 _NOT_COMPARED = ("random_state", "n_jobs")
@@ -23,12 +23,13 @@ _NOT_COMPARED = ("random_state", "n_jobs")
 def _(
     first: OnlineClassifier, models: Sequence[OnlineClassifier], prior: OnlineClassifier | None, method: Method
 ) -> OnlineClassifier:
-    for title, model in titled(models, prior).items():
+    by_title = method.titled(models, prior)
+    for title, model in by_title.items():
         if not model.__sklearn_is_fitted__():
             raise NotFittedError(
                 f"{title} is a {type(model).__name__} that is not fitted yet; only fitted ones can be merged"
             )
-        _check_alike(first, model, title)
+        _check_alike(first, model, (next(iter(by_title)), title))
     together: OnlineClassifier = object.__new__(type(first))
     together.__dict__.update(first._state())
     classifiers = [model._current_classifier for model in models]
@@ -37,8 +38,7 @@ def _(
     return together
 
 
-def _check_alike(first: OnlineClassifier, model: OnlineClassifier, title: str) -> None:
-    names = "models[0]", title
+def _check_alike(first: OnlineClassifier, model: OnlineClassifier, names: tuple[str, str]) -> None:
     wanted = model.get_params(deep=False)
     for parameter, value in first.get_params(deep=False).items():
         if parameter not in _NOT_COMPARED:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +12,8 @@ from scwlearn.files import SavedModel, read
 from scwlearn.files.json_reader import dump_json
 from scwlearn.files.saved_model import Made
 from scwlearn.learning.classifier import Classifier
-from scwlearn.learning.merging import merge
 from scwlearn.learning.merging.gaussians import check_same
+from scwlearn.learning.merging.models import merge_titled
 
 
 def merge_files(
@@ -28,44 +27,55 @@ def merge_files(
 
     Raises ValueError if a file is not a model, or the models cannot be merged.
     """
-    saved = [read(path) for path in paths]
-    schema = _common_schema(paths, saved)
+    saved = {title: read(path) for title, path in zip(_titles(paths), paths, strict=True)}
+    schema, first = _common_schema(saved), next(iter(saved.values()))
     try:
-        if schema is None or not all(isinstance(one.learner, Classifier) for one in saved):
-            merged = SavedModel.from_model(merge([one.to_model() for one in saved], how, weights))
+        if schema is None or not all(isinstance(one.learner, Classifier) for one in saved.values()):
+            models = {title: one.to_model() for title, one in saved.items()}
+            merged = SavedModel.from_model(merge_titled(models, how, weights))
         else:
             # Models of the command need no scikit-learn, and their data may differ in width.
-            _check_columns(paths, saved)
-            merged = saved[0].continued(merge([one.learner for one in saved], how, weights))
-    except (TypeError, ValueError) as error:
-        message = re.sub(r"\bmodels\[(\d+)\]", lambda found: paths[int(found[1])], str(error))
-        raise ValueError(message) from None
-    return replace(merged, notes=_common_notes(saved), schema=schema, record=None, made=made, batch=None)
+            _check_columns(saved)
+            merged = first.continued(merge_titled({t: one.learner for t, one in saved.items()}, how, weights))
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    notes = _common_notes([one.notes for one in saved.values()])
+    return replace(merged, notes=notes, schema=schema, record=None, made=made, batch=None)
 
 
-def _check_columns(paths: Sequence[str], saved: Sequence[SavedModel]) -> None:
+def _titles(paths: Sequence[str]) -> list[str]:
+    """Return the paths, each once: errors and `merge_titled` know the models by these titles."""
+    titles: dict[str, None] = {}
+    for path in paths:
+        title = path
+        while title in titles:
+            title += " (again)"
+        titles[title] = None
+    return [*titles]
+
+
+def _check_columns(saved: Mapping[str, SavedModel]) -> None:
     """Raise a ValueError unless the columns of all data frames have the same names."""
-    names = [one.attributes.get("feature_names_in_") for one in saved]
-    for path, other in zip(paths, names, strict=True):
-        check_same("feature_names_in_", names[0], other, paths[0], path)
+    names = {title: one.attributes.get("feature_names_in_") for title, one in saved.items()}
+    first = next(iter(names))
+    for title, other in names.items():
+        check_same("feature_names_in_", names[first], other, first, title)
 
 
-def _common_notes(saved: Sequence[SavedModel]) -> dict[str, Any]:
+def _common_notes(notes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the notes that all models have, with the same values."""
-    texts = [{name: dump_json(value) for name, value in one.notes.items()} for one in saved]
-    return {name: value for name, value in saved[0].notes.items() if all(t.get(name) == texts[0][name] for t in texts)}
+    texts = [{name: dump_json(value) for name, value in own.items()} for own in notes]
+    return {name: value for name, value in notes[0].items() if all(own.get(name) == texts[0][name] for own in texts)}
 
 
-def _common_schema(paths: Sequence[str], saved: Sequence[SavedModel]) -> Schema | None:
+def _common_schema(saved: Mapping[str, SavedModel]) -> Schema | None:
     """Return the schema of all models; None if one has none."""
-    first: Schema | None = None
-    for path, one in zip(paths, saved, strict=True):
-        schema = one.schema
-        if schema is None:
+    (name, first), *_ = ((title, one.schema) for title, one in saved.items())
+    for title, one in saved.items():
+        if first is None or one.schema is None:
             return None
-        first = first or schema
-        if difference := _difference(first, schema):
-            raise ValueError(f"{paths[0]} and {path} read their data in different ways: {difference}")
+        if difference := _difference(first, one.schema):
+            raise ValueError(f"{name} and {title} read their data in different ways: {difference}")
     return first
 
 

@@ -119,3 +119,24 @@ def test_models_that_cannot_be_merged_name_the_difference(tmp_path, capsys):
     said = failed(capsys, "merge", named, other, "-m", out)
     assert said.endswith("read their data in different ways: label kind and color\n")
     assert "weights must be positive" in failed(capsys, "merge", named, named, "--weights", "1,nan", "-m", out, code=2)
+
+
+@pytest.mark.parametrize("name", ["models[9]", "models[0]", "models[1]", r"\1", "{0}", "prior"])
+def test_errors_quote_names_as_they_are(tmp_path, capsys, name):
+    paths = []
+    for number, kind in enumerate(["text", "categorical"]):
+        model = scwlearn.StreamClassifier("arow", features=scwlearn.Features(kinds={name: kind}))
+        model.learn_one({name: "x"}, "p")
+        paths.append(saved(model, tmp_path / f"{number}.model"))
+    said = failed(capsys, "merge", *paths, "-m", tmp_path / "all.model")
+    assert f"{paths[0]} and {paths[1]} differ in kind of {name!r}: text and categorical" in said
+
+
+def test_a_file_that_is_named_twice_is_merged_twice(tmp_path):
+    path, other = saved(linear(0), tmp_path / "it.model"), saved(linear(1), tmp_path / "it.model (again)")
+    assert scwlearn.load(merged(tmp_path, [path, path, other, path])).n_seen_ == 4 * 50
+
+
+def linear(seed):
+    x, y = arrays(count=50, seed=seed)
+    return scwlearn.AROW().partial_fit(x, y)

@@ -20,7 +20,7 @@ from scwlearn.learning.learner import Learner
 from scwlearn.learning.merging.gaussians import check_same
 from scwlearn.learning.merging.growth import check_growth
 from scwlearn.learning.merging.learners import add_counts
-from scwlearn.learning.merging.models import Method, merged, refuse, titled
+from scwlearn.learning.merging.models import Method, merged
 from scwlearn.model.calibration import Calibration
 from scwlearn.model.mixture import Mixture
 from scwlearn.model.snapshot import Snapshot
@@ -30,10 +30,10 @@ Places = NDArray[np.int32]
 
 @merged.register
 def _(first: Classifier, models: Sequence[Classifier], prior: Classifier | None, method: Method) -> Classifier:
-    by_title = titled(models, prior)
+    by_title = method.titled(models, prior)
     _check_settings(by_title)
     if not isinstance(first.learner, Learner):
-        refuse(first.learner)
+        method.refuse(first.learner)
     classes = _unite_classes(by_title)
     check_growth(by_title, again=prior is not None)
     together = first._shallow_copy()
@@ -67,7 +67,7 @@ def _merge_committees(
     members = zip(*map(member_classifiers, models), strict=True)
     starts = [None] * len(models[0].learner.config.member_configs) if prior is None else member_classifiers(prior)
     done = [
-        _merge_learners(titled(parts, start), start is not None, classes, method)
+        _merge_learners(method.titled(parts, start), start is not None, classes, method)
         for parts, start in zip(members, starts, strict=True)
     ]
     first, seen = done[0]

@@ -22,7 +22,7 @@ from scwlearn.learning.merging.features import (
 )
 from scwlearn.learning.merging.gaussians import check_same, merge_gaussians
 from scwlearn.learning.merging.growth import check_growth
-from scwlearn.learning.merging.models import Method, merged, titled
+from scwlearn.learning.merging.models import Method, merged
 from scwlearn.model.gaussian import Gaussian
 from scwlearn.model.scale import RunningScale
 from scwlearn.model.vocabulary import certain_features
@@ -30,7 +30,7 @@ from scwlearn.model.vocabulary import certain_features
 
 @merged.register
 def _(first: Learner, models: Sequence[Learner], prior: Learner | None, method: Method) -> Learner:
-    by_title = titled(models, prior)
+    by_title = method.titled(models, prior)
     _check_settings(by_title)
     check_growth(by_title, again=prior is not None)
     together = first._shallow_copy()

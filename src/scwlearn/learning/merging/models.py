@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, NoReturn, TypeVar
@@ -109,16 +109,22 @@ def merge(
     return _merge(given, prior, Method(rule, check_model_weights(weights, len(given))))
 
 
+def merge_titled(models: Mapping[str, Model], rule: str = "auto", weights: Sequence[float] | None = None) -> Model:
+    """Merge models that errors name by these titles; see `merge`."""
+    check_merge_rule(rule)
+    return _merge([*models.values()], None, Method(rule, check_model_weights(weights, len(models)), titles=[*models]))
+
+
 def merge_group(models: Sequence[Model], rule: str, prior: Model | None, count: int) -> Model:
     """Merge a group of models, where `count` models in all groups have learned something; 1 for results of groups."""
     return _merge(models, prior, Method(rule, [1.0] * len(models), count))
 
 
 def _merge(models: Sequence[Model], prior: Model | None, method: Method) -> Model:
-    for i, model in enumerate(models):
-        check_same("kind", type(models[0]), type(model), "models[0]", f"models[{i}]")
-    if prior is not None:
-        check_same("kind", type(models[0]), type(prior), "models[0]", "prior")
+    by_title = method.titled(models, prior)
+    first = next(iter(by_title))
+    for title, model in by_title.items():
+        check_same("kind", type(models[0]), type(model), first, title)
     with unchanged([*models, prior]):
         together: Model = merged(models[0], models, prior, method)
     return together
@@ -134,6 +140,22 @@ class Method:
     weights: Sequence[float]
     #: How many models have learned something, if these are a group of them.
     count: int | None = None
+    #: How errors name the models; "models[0]" and so on by default.
+    titles: Sequence[str] | None = None
+
+    def titled(self, models: Sequence[Model], prior: Model | None) -> dict[str, Model]:
+        """Return the models, and last the one that they continued from, by their titles in errors."""
+        titles = [f"models[{i}]" for i in range(len(models))] if self.titles is None else self.titles
+        named = dict(zip(titles, models, strict=True))
+        return named if prior is None else named | {"prior": prior}
+
+    def refuse(self, model: Any) -> NoReturn:
+        """Raise a TypeError for the kind of the models, of which this is the first or its learner."""
+        title = "models[0]" if self.titles is None else self.titles[0]
+        shown = f"{title} is a {type(model).__name__}, which cannot be merged"
+        if part := getattr(type(model), "_part_to_save", None):
+            raise TypeError(f"{shown}; merge its {part}")
+        raise TypeError(f"{shown}; learners, estimators and streams without a kernel can")
 
     def for_models(
         self, rule: Rule | OwnRule, model: Gaussian, learned: int, *, again: bool
@@ -171,20 +193,4 @@ def merged(first: Any, models: Sequence[Any], prior: Any, method: Method) -> Any
 
     Register a function for a further type.
     """
-    refuse(first)
-
-
-def refuse(model: Any) -> NoReturn:
-    """Raise a TypeError for a kind that cannot be merged."""
-    if part := getattr(type(model), "_part_to_save", None):
-        raise TypeError(f"models[0] is a {type(model).__name__}, which cannot be merged; merge its {part}")
-    raise TypeError(
-        f"models[0] is a {type(model).__name__}, which cannot be merged; learners, estimators and streams without a "
-        "kernel can"
-    )
-
-
-def titled(models: Sequence[Model], prior: Model | None) -> dict[str, Model]:
-    """Return the models, and last the one that they continued from, by their titles in errors."""
-    named = {f"models[{i}]": model for i, model in enumerate(models)}
-    return named if prior is None else named | {"prior": prior}
+    method.refuse(first)

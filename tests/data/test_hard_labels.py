@@ -147,3 +147,10 @@ def test_labels_of_more_than_64_bits_are_refused_before_learning(learned, make, 
     said = "has labels of type longdouble; convert them to float64|Unknown label type"
     with pytest.raises((TypeError, ValueError), match=said):
         learned(np.ones((10, 2)), make(labels))
+
+
+@pytest.mark.parametrize("labels", [[1.5e308, 1.0], [-np.finfo(float).max, 5e-324], [2**63 - 1, -(2**63)], [0.1, -0.0]])
+def test_numbers_of_any_size_come_back_from_files(labels, tmp_path):
+    model = many(np.ones((4, 2)), labels * 2)
+    model.save(tmp_path / "it.model")
+    assert scwlearn.load(tmp_path / "it.model").classes == sorted(labels)

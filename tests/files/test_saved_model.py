@@ -4,6 +4,7 @@ import datetime
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -72,7 +73,11 @@ UNSAVABLE = {
     ),
     "labels of another kind": (
         lambda: learner_of([np.datetime64("2026-01-01")]),
-        "labels of type date cannot be saved; use strings, numbers or bools",
+        "labels of type date cannot be saved; use strings, integers, floats or bools",
+    ),
+    "labels that are exact fractions": (
+        lambda: stream_of([{"a": 1.0}], [Fraction(1, 3)]),
+        "labels of type Fraction cannot be saved; use strings, integers, floats or bools",
     ),
     "weights of such labels": (
         lambda: scwlearn.SCW1(class_weight={datetime.date(2026, 1, 1): 2.0}),

@@ -113,12 +113,12 @@ def encode_classes(classes: Classes) -> StoredClasses:
     try:
         values = [encode_scalar(label) for label in classes.values]
     except TypeError as error:
-        raise TypeError(f"labels of type {error} cannot be saved; use strings, numbers or bools") from None
+        raise TypeError(f"labels of type {error} cannot be saved; use strings, integers, floats or bools") from None
     if labels.dtype.kind == "U" and labels.itemsize > 4 * _MAX_PADDED_LABEL:
         widest = max(map(len, values))
         labels = labels.astype(f"<U{widest}" if _is_compact(widest, values) else object)
     if labels.dtype.str not in _NUMERIC_LABELS and labels.dtype.kind not in "OU":
-        raise TypeError(f"labels of type {labels.dtype} cannot be saved; use strings, numbers or bools")
+        raise TypeError(f"labels of type {labels.dtype} cannot be saved; use strings, integers, floats or bools")
     return StoredClasses(labels.dtype.str, values)
 
 
@@ -162,7 +162,7 @@ def _is_compact(width: int, values: list[Any]) -> bool:
 def _converts(dtype: np.dtype[Any], values: list[Any]) -> bool:
     """Return whether NumPy converts all values to a numeric type without an error."""
     if dtype.kind not in "iu":
-        return all(not isinstance(value, str) and abs(value) <= 1e308 for value in values)
+        return all(not isinstance(value, str) and abs(value) <= LARGEST for value in values)
     bounds = np.iinfo(dtype)
     return all(type(value) is int and bounds.min <= value <= bounds.max for value in values)
 

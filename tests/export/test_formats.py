@@ -281,3 +281,42 @@ def test_small_files_make_no_large_models(tmp_path):
         import_weights(path)
     path.write_text(json.dumps(weights | {"settings": {"covariance": "diagonal"}}))
     assert import_weights(path).classifier.covariance_kind == "diagonal"
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "safetensors"])
+@pytest.mark.parametrize("scale", ["rms", "standard"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("exponent", [-160, -120, -60, -40, 0, 40, 60, 120, 149])
+def test_exported_weights_can_be_imported_or_are_refused(tmp_path, form, scale, classes, exponent):
+    x, y = arrays(classes)
+    x[:, 0] *= 10.0**exponent
+    model = TrainedModel(scwlearn.SCW1(covariance="diagonal", scale=scale).fit(x, y)._classifier)
+    path = tmp_path / f"w.{form}"
+    try:
+        export_model(model, path)
+    except ValueError as error:
+        assert re.match(r"the model cannot become plain weights: .* export it to ONNX$", str(error))  # noqa: PT017
+        assert abs(exponent) >= 50
+        assert not path.exists()
+    else:
+        scores, found = model.classifier.scores(x), import_weights(path).classifier.scores(x)
+        # "standard" also cuts off what is far from the mean.
+        if scale == "rms":
+            np.testing.assert_allclose(found, scores, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "safetensors"])
+@pytest.mark.parametrize("length", [131_072, 131_073])
+def test_long_names_and_labels_come_back_or_are_refused(tmp_path, form, length):
+    for name, label in (("x" * length, "a"), ("x", "a" * length)):
+        model = scwlearn.StreamClassifier("arow")
+        model.learn_many([{name: 1.0}, {name: -1.0}], [label, "b"])
+        path = tmp_path / f"w.{form}"
+        if form == "csv" and length > 131_072:
+            with pytest.raises(
+                ValueError, match="has 131073 characters; in CSV, it may have at most 131072; use json or"
+            ):
+                export_model(TrainedModel(model._classifier), path)
+        else:
+            export_model(TrainedModel(model._classifier), path)
+            assert import_weights(path).classifier.classes.values_in_order == [label, "b"]

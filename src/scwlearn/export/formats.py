@@ -162,6 +162,7 @@ def _encode_csv(weights: Weights, first: int) -> Iterator[bytes]:
     _check_csv_labels(weights.classes)
     if INTERCEPT in names:
         raise ValueError(f"a feature is named {INTERCEPT!r}, which CSV uses for the intercept; use json or safetensors")
+    _check_csv_lengths([*names, *map(str, weights.classes)])
     names = names if weights.intercept is None else [*names, INTERCEPT]
     means = with_intercept(weights.coef, weights.intercept)
     variances = None if weights.variance is None else with_intercept(weights.variance, weights.intercept_variance)
@@ -180,6 +181,15 @@ def _check_csv_labels(labels: list[Any]) -> None:
         raise ValueError(
             f"CSV has no types, so that the labels {labels!r:.60} would be read as others: no label may be empty or a "
             "bool, and strings must not all be numbers; use json or safetensors"
+        )
+
+
+def _check_csv_lengths(cells: list[str]) -> None:
+    longest = max(cells, key=len)
+    if len(longest) > csv.field_size_limit():
+        raise ValueError(
+            f"the name or label {longest!r:.60} has {len(longest)} characters; in CSV, it may have at most "
+            f"{csv.field_size_limit()}; use json or safetensors"
         )
 
 

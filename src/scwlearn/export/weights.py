@@ -49,6 +49,8 @@ class DataDescription(NamedTuple):
     features: Features
 
 
+# Fields that are arrays of bounded numbers.
+_ARRAYS = ("coef", "intercept", "variance", "intercept_variance", "calibration")
 # What the fields of untrusted weights may be, apart from arrays.
 _DECLARED: dict[str, Any] = {
     "features": list[str | int],
@@ -89,6 +91,11 @@ class Weights:
     calibration: Array | None = None
     data: DataDescription | None = None
 
+    def __post_init__(self) -> None:
+        for name in _ARRAYS:
+            if (array := getattr(self, name)) is not None:
+                _check_magnitude(name, array)
+
     @classmethod
     def from_model(cls, model: TrainedModel) -> Self:
         """Return the weights of a model; raise a ValueError if it has none."""
@@ -107,21 +114,25 @@ class Weights:
         prior = float(inner.model.initial_variance)
         # A feature that is always the same has no weight, and keeps its variance.
         squares = np.square(np.where(np.isfinite(columns.scales), columns.scales, 1.0))
-        return cls(
-            classes=list(learner.classes.values_in_order),
-            coef=columns.scatter(means, columns.scales),
-            intercept=_intercept(means, columns, has_one=config.intercept),
-            features=columns.names,
-            variance=None if variances is None else columns.scatter(variances, squares, prior),
-            intercept_variance=variances[:, -1] if config.intercept and variances is not None else None,
-            algorithm=model.rule.name,
-            parameters=dict(config.parameters),
-            initial_variance=prior,
-            settings={name: config.settings[name] for name in _KEPT_SETTINGS} | {"covariance": _covariance(learner)},
-            counts=tuple(inner._tally.tolist()),
-            calibration=_calibration_by_label(model),
-            data=None if model.schema is None else DataDescription(model.schema, model.schema.features),
-        )
+        fields: dict[str, Any] = {
+            "classes": list(learner.classes.values_in_order),
+            "coef": columns.scatter(means, columns.scales),
+            "intercept": _intercept(means, columns, has_one=config.intercept),
+            "features": columns.names,
+            "variance": None if variances is None else columns.scatter(variances, squares, prior),
+            "intercept_variance": variances[:, -1] if config.intercept and variances is not None else None,
+            "algorithm": model.rule.name,
+            "parameters": dict(config.parameters),
+            "initial_variance": prior,
+            "settings": {name: config.settings[name] for name in _KEPT_SETTINGS} | {"covariance": _covariance(learner)},
+            "counts": tuple(inner._tally.tolist()),
+            "calibration": _calibration_by_label(model),
+            "data": None if model.schema is None else DataDescription(model.schema, model.schema.features),
+        }
+        try:
+            return cls(**fields)
+        except ValueError as error:
+            raise ValueError(f"the model cannot become plain weights: {error}; export it to ONNX") from None
 
     @classmethod
     def from_fields(cls, given: Mapping[str, Any]) -> Self:
@@ -186,10 +197,15 @@ def _check_numbers(name: str, value: Any) -> Array:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be an array of numbers") from None
+    return array
+
+
+def _check_magnitude(name: str, array: Array) -> None:
     known = array[~np.isnan(array)] if "variance" in name else array
     if not (np.abs(known) <= _MAX_ABS).all():
         raise ValueError(f"{name} must hold finite numbers of magnitude at most {_MAX_ABS:g}")
-    return array
+    if "variance" in name and (known <= 0).any():
+        raise ValueError(f"{name} must be positive, got {known.min():g}")
 
 
 def _check_shape(name: str, value: Any, shape: tuple[int, ...]) -> Array:
@@ -201,8 +217,6 @@ def _check_shape(name: str, value: Any, shape: tuple[int, ...]) -> Array:
         array = array[np.newaxis]
     if array.shape != shape:
         raise ValueError(f"{name} must be of shape {shape}, got {array.shape}")
-    if "variance" in name and (array <= 0).any():
-        raise ValueError(f"{name} must be positive, got {np.nanmin(array):g}")
     return array
 
 
@@ -253,7 +267,9 @@ class Columns(NamedTuple):
     def scatter(self, rows: Array, scales: Array | float = 1.0, fill: float = 0.0) -> Array:
         """Return rows of weights, divided by `scales`, as rows of the table; other columns are `fill`."""
         table = np.full((len(rows), self.width), fill)
-        table[:, self.columns] = rows[:, self.weights] / scales
+        # Who needs finite numbers checks them.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            table[:, self.columns] = rows[:, self.weights] / scales
         return table
 
 

@@ -305,6 +305,15 @@ def test_exported_weights_can_be_imported_or_are_refused(tmp_path, form, scale, 
             np.testing.assert_allclose(found, scores, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize(("key", "shown"), [("x", "'1=x'"), ("y" * 300, "'1=yyyyy")])
+def test_a_feature_that_is_no_number_among_numbers_is_named(tmp_path, key, shown):
+    model = scwlearn.StreamClassifier("arow")
+    model.learn_many([{0: 1.0, 1: key}, {0: -1.0}], ["a", "b"])
+    message = f"the model has the feature {re.escape(shown)}.*; to become columns, features must be integers from 0 to "
+    with pytest.raises(ValueError, match=message):
+        export_model(TrainedModel(model._classifier), tmp_path / "w.json")
+
+
 @pytest.mark.parametrize("form", ["json", "csv", "safetensors"])
 @pytest.mark.parametrize("length", [131_072, 131_073])
 def test_long_names_and_labels_come_back_or_are_refused(tmp_path, form, length):

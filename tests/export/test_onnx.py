@@ -138,3 +138,10 @@ def test_a_missing_package_is_named(tmp_path, capsys, monkeypatch):
     assert run(["convert", path, "-o", str(out)]) == 1
     assert capsys.readouterr().err.endswith('writing ONNX needs the onnx package: pip install "scwlearn[onnx]"\n')
     assert not out.exists()
+
+
+def test_labels_that_are_no_unicode_are_refused_with_the_label():
+    x, y = arrays()
+    model = scwlearn.SCW1().fit(x, np.where(y == y[0], "\ud800 and more", "b"))
+    with pytest.raises(ValueError, match=r"a label of an ONNX model must be valid Unicode, got '\\ud800 and more'"):
+        to_onnx(TrainedModel(model._classifier))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_LOGIT, SUREST_LOGIT
+from scwlearn._util.checks import check_text
 from scwlearn.export.onnx_graph import MAX_BYTES, Graph, Node
 from scwlearn.export.weights import Array, Columns
 from scwlearn.model.calibration import KNOT_STEP, KNOTS, Calibration
@@ -163,7 +164,9 @@ def _labels(model: TrainedModel) -> NDArray[Any]:
         return labels.astype(np.int64)
     if labels.dtype.kind == "f":
         return labels.astype(np.float64)
-    return labels if labels.dtype.kind == "b" else np.array([str(label) for label in labels.tolist()], dtype=object)
+    if labels.dtype.kind == "b":
+        return labels
+    return np.array([check_text("a label of an ONNX model", str(label)) for label in labels.tolist()], dtype=object)
 
 
 def _binary_probabilities(graph: Graph, score: Node, variance: Node, curve: Calibration, *, agree: bool) -> Node:

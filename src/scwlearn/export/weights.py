@@ -260,8 +260,12 @@ class Columns(NamedTuple):
         weights, names = [*vocabulary.names.values()], [*vocabulary.names]
         if vocabulary.key_type is not int:
             return cls(weights, [*range(len(weights))], len(weights), names, centres[weights], scales[weights])
-        if not all(isinstance(name, int) and 0 <= name < MAX_COLUMNS for name in names):
-            raise ValueError(f"feature numbers must be from 0 to {MAX_COLUMNS - 1} to become columns")
+        odd = [name for name in names if not (isinstance(name, int) and 0 <= name < MAX_COLUMNS)]
+        if odd:
+            raise ValueError(
+                f"the model has the feature {odd[0]!r:.100}; to become columns, features must be integers from 0 to "
+                f"{MAX_COLUMNS - 1}, or all be strings"
+            )
         return cls(weights, names, max(names, default=-1) + 1, None, centres[weights], scales[weights])
 
     def scatter(self, rows: Array, scales: Array | float = 1.0, fill: float = 0.0) -> Array:

@@ -134,7 +134,7 @@ def _header(source: str, head: bytes, schema: Schema) -> tuple[int, str]:
     from scwlearn.data.tables.delimited import find_delimiter
 
     mark = len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0
-    delimiter = "\t" if schema.format == "tsv" else find_delimiter(schema, lambda: head[mark:])
+    delimiter = "\t" if schema.format == "tsv" else find_delimiter(schema, lambda enough: head[mark:])
     if schema.header is False:
         return mark, delimiter
     with open(source, "rb") as file:

@@ -174,6 +174,10 @@ class Reader(ABC):
         """Return the end of the last whole record in the first bytes of a buffer, or 0."""
         return buffer.rfind(b"\n", 0, used) + 1
 
+    def may_begin(self, text: memoryview) -> bool:
+        """Return whether an eager reader may parse the beginning of its text without waiting for a whole chunk."""
+        return True
+
     def chunks(self) -> Generator[Any, None, None]:
         """Yield chunks of whole records, each ending with a newline, until the stream ends, fails or is stopped.
 
@@ -186,7 +190,7 @@ class Reader(ABC):
         # What shows the schema is parsed before threads can help.
         buffer = new_memory(chunk_bytes if self.is_resolved else min(chunk_bytes, SAMPLE_BYTES))
         in_use: deque[mmap] = deque()
-        used = 0
+        used, has_begun = 0, False
         while True:
             try:
                 count = stream.readinto(memoryview(buffer)[used:])
@@ -203,6 +207,9 @@ class Reader(ABC):
             used += count
             is_full = used == len(buffer)
             if not is_full and not (options.eager and buffer.find(b"\n", used - count, used) >= 0):
+                continue
+            has_begun = has_begun or is_full or self.may_begin(memoryview(buffer)[:used])
+            if not has_begun:
                 continue
             end = self.last_end(buffer, used)
             if not end and not is_full:

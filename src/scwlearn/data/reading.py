@@ -10,12 +10,13 @@ from typing import Any
 from scwlearn._util.checks import check_choice
 from scwlearn.data.batch import Batch
 from scwlearn.data.features import PLAIN, Features
-from scwlearn.data.formats import detect_format, format_names, get_format, is_enough
+from scwlearn.data.formats import deciding, detect_format, format_names, get_format, is_enough
 from scwlearn.data.io.errors import DataError, NoExamples
 from scwlearn.data.io.streams import Source, Stream, expand_sources, open_source, source_name
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.rows import Rows
 from scwlearn.data.schema import Schema, check_roles
+from scwlearn.data.tables.resolve import is_complete
 
 # Format of examples in memory, with numbered features.
 _IN_MEMORY = "libsvm"
@@ -131,7 +132,7 @@ def _read(
                 stream = opened.enter_context(open_source(source, options.on_read))
                 if len(sources) > 1 and not stream.peek(bool):
                     continue  # one of several files may be empty
-                name, found = stream.name, format or _detect(stream, model_schema)
+                name, found = stream.name, format or _detect(stream, schema or model_schema, given)
             if schema is not None and found != schema.format:
                 names = f"{name} is {found} data, but {_name(sources[0])} is {schema.format} data"
                 raise DataError(f"{names}; all sources must have the same format")
@@ -173,14 +174,29 @@ def _name(source: Source | Batch) -> str:
     return source.source if isinstance(source, Batch) else source_name(source)
 
 
-def _detect(stream: Stream, model_schema: Schema | None) -> str:
-    """Return the format of a stream; that of the model if it cannot be detected."""
+def _detect(stream: Stream, known: Schema | None, given: dict[str, Any]) -> str:
+    """Return the format of a stream: of a table with the columns that are known, or as its content shows.
+
+    It is the known format if nothing shows another. The result does not depend on how much of a pipe has arrived.
+    """
+    if known is not None and is_complete(known):
+        from scwlearn.data.tables.delimited import known_format
+
+        line = _first_line(stream.peek(lambda head: _first_line(head) is not None)) or b""
+        found = known_format(replace(known, header=given.get("header", known.header)), line)
+        if found is not None:
+            return found
     try:
-        return detect_format(stream.peek(is_enough), stream.name)
+        return detect_format(deciding(stream.peek(is_enough)), stream.name)
     except DataError:
-        if model_schema is None:
+        if known is None:
             raise
-        return model_schema.format
+        return known.format
+
+
+def _first_line(head: bytes) -> bytes | None:
+    """Return the first whole line that is not blank."""
+    return next((line for line in head.split(b"\n")[:-1] if line.strip()), None)
 
 
 def _joins_words(schema: Schema) -> bool:

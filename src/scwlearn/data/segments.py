@@ -53,7 +53,8 @@ def read_segment(
         _check_unchanged(segment)
         opened = Excerpt(segment) if is_excerpt else None
         try:
-            _, batches = read_batches([segment.source if opened is None else opened], schema, options)
+            source = segment.source if opened is None else opened
+            _, batches = read_batches([source], schema, options, format=schema.format)
             with closing(batches):
                 yield from batches
         except NoExamples:

@@ -98,9 +98,26 @@ def after_quoted_cell(line: bytes) -> bytes | None:
 
 
 def is_enough(head: bytes) -> bool:
-    """Return whether more bytes would not help `detect_format`: there is a telling line, or the data is binary."""
-    whole_lines, _, _ = head.rpartition(b"\n")
-    return _is_telling(_first_line(whole_lines) or b"#") or _binary_format(head) is not None or b"\0" in head
+    """Return whether no more bytes can change which format `deciding` of them shows."""
+    return _binary_format(head) is not None or _decided(head) is not None or b"\0" in head
+
+
+def deciding(head: bytes) -> bytes:
+    """Return the bytes that `detect_format` should see: the same ones, however many more have arrived by now.
+
+    That is the text up to the first telling line; all of it if there is none, or if that line is ambiguous.
+    """
+    return _decided(head) or head
+
+
+def _decided(head: bytes) -> bytes | None:
+    """Return the text up to the first telling line; None if there is none yet, or if it is ambiguous."""
+    end = 0
+    for line in head.split(b"\n")[:-1]:
+        end += len(line) + 1
+        if _is_telling(line.strip()):
+            return None if _is_ambiguous(line.strip()) else head[:end]
+    return None
 
 
 def detect_format(head: bytes, name: str) -> str:
@@ -137,9 +154,12 @@ def detect_format(head: bytes, name: str) -> str:
     _check_text(head, name)
     line = _first_line(head)
     formats = _all_formats()
-    confidence = {each: found.confidence(line) for each, found in formats.items()}
-    if _is_bar_table(head):
-        confidence["csv"] = max(confidence["csv"], confidence["vw"] + 1)
+    confidence = _confidences(line)
+    if _touches_a_bar(line) and confidence["vw"] == max(confidence.values()):
+        if not _has_blanks(line) or _splits_evenly(head):
+            confidence["csv"] = confidence["vw"] + 1
+        elif not all(b"|" in each for each in map(bytes.strip, head.split(b"\n")[:-1]) if _is_telling(each)):
+            confidence["vw"] = 1
     best = max(confidence, key=confidence.__getitem__)
     found = best if confidence[best] else format_of_path(name)
     if found is None:
@@ -149,17 +169,38 @@ def detect_format(head: bytes, name: str) -> str:
     return found
 
 
-def _is_bar_table(head: bytes) -> bool:
-    """Return whether bars separate the cells of a table, rather than the namespaces of VW text.
+def _confidences(line: bytes) -> dict[str, int]:
+    return {name: found.confidence(line) for name, found in _all_formats().items()}
 
-    In VW text a blank precedes the first bar, or a tag that starts with ' or follows a label, which is a number as a
-    rule. A header without blanks is no VW line; else all lines must have the same number of bars.
+
+def _is_ambiguous(line: bytes) -> bool:
+    """Return whether a line may be VW text, or of a table with a bar in it: only further lines show which.
+
+    The bars of VW text may differ in number, but each line has one.
     """
-    lines = [line.strip() for line in head.split(b"\n")[:-1] if line.strip()]
-    start, bar, _ = (lines or [b""])[0].partition(b"|")
-    if not bar or not start or re.search(rb"[ \t]$|(?:^|[ \t])'\S*$", start) or re.match(NUMBER + rb"[ \t]", start):
-        return False
-    return not re.search(rb"[ \t]", lines[0]) or (len(lines) > 1 and len({line.count(b"|") for line in lines}) == 1)
+    confidence = _confidences(line)
+    return _touches_a_bar(line) and _has_blanks(line) and confidence["vw"] == max(confidence.values())
+
+
+def _touches_a_bar(line: bytes) -> bool:
+    """Return whether a cell of a table seems to precede the first bar.
+
+    In VW text, that is a blank, or a tag that starts with ' or follows a label, which is a number as a rule.
+    """
+    start, bar, _ = line.partition(b"|")
+    is_vw = re.search(rb"[ \t]$|(?:^|[ \t])'\S*$", start) or re.match(NUMBER + rb"[ \t]", start)
+    return bool(bar and start and not is_vw)
+
+
+def _has_blanks(line: bytes) -> bool:
+    return b" " in line or b"\t" in line
+
+
+def _splits_evenly(head: bytes) -> bool:
+    """Return whether bars split all records of a table into the same number of cells."""
+    from scwlearn.data.tables.delimited import splits_evenly
+
+    return splits_evenly(head, "|")
 
 
 def _binary_format(head: bytes) -> str | None:
@@ -173,7 +214,7 @@ def _first_line(head: bytes) -> bytes:
 
 
 def _is_telling(line: bytes) -> bool:
-    return not line.startswith(b"#") and not re.fullmatch(NUMBER, line)
+    return bool(line) and not line.startswith(b"#") and not re.fullmatch(NUMBER, line)
 
 
 def _check_text(head: bytes, name: str) -> None:

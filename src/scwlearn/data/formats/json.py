@@ -14,7 +14,7 @@ _START = re.compile(rb"\[\s*(?:[\[{\]]|$)")
 FORMAT = Format(
     suffixes=(".json",),
     reader=table_class("json_text", "JsonArrayReader"),
-    writer=table_class("json_text", "JsonArrayWriter"),
+    writer=table_class("json_writer", "JsonArrayWriter"),
     confidence=lambda line: 50 if _RECORDS.match(line) else 35 if _START.match(line) else 0,
     sign="[{",
 )

@@ -12,7 +12,7 @@ _OBJECT = re.compile(rb'\{\s*(?:["}]|$)')
 FORMAT = Format(
     suffixes=(".jsonl", ".ndjson"),
     reader=table_class("json_text", "JsonReader"),
-    writer=table_class("json_text", "JsonWriter"),
+    writer=table_class("json_writer", "JsonWriter"),
     # An object, or else what is more probably an object with an error than a word of VW text.
     confidence=lambda line: 50 if _OBJECT.match(line) else 35 if line.startswith(b"{") else 0,
     sign="{",

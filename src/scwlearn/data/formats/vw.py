@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import LONGEST_KEY, LONGEST_LABEL, parse_vw, vw_labels_are_words
+from scwlearn._native import LONGEST_KEY, LONGEST_LABEL, FeatureSpec, parse_vw, vw_labels_are_words
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.features import ALLOWED_NUMBER, PLAIN
 from scwlearn.data.formats import Format, starts_binary
@@ -21,7 +21,7 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import LineReader, Parsed, TooLong, rest_of
 from scwlearn.data.records import with_words
 from scwlearn.data.schema import Schema
-from scwlearn.data.tables.resolve import is_complete, missing_keys
+from scwlearn.data.tables.resolve import is_complete, missing_keys, wanted_columns
 from scwlearn.data.weights import ALLOWED_WEIGHT
 from scwlearn.data.writer import Writer, check_names, error_at, label_values, value_text, with_names
 
@@ -51,6 +51,16 @@ class _Reader(LineReader):
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
         super().__init__(stream, schema, options)
         self._spec = schema.features.spec(slots=options.slots)
+        # Bytes in which the model of a table knows no feature.
+        self._unknown_bytes = 0
+
+    def may_begin(self, text: memoryview) -> bool:
+        """Return whether the model of a table knows a feature; the lines of other models may be parsed at once."""
+        if not is_complete(self.schema):
+            return True
+        begin, end = self._unknown_bytes, bytes(text).rfind(b"\n") + 1
+        self._unknown_bytes = end
+        return bool(_names(np.frombuffer(text[begin:end], dtype=np.uint8), self._spec))
 
     def chunks(self) -> Generator[Any, None, None]:
         """Yield chunks of lines, and look for the first label. It does not matter how chunks before it are parsed."""
@@ -65,13 +75,9 @@ class _Reader(LineReader):
 
     def _check_names(self, text: NDArray[np.uint8]) -> None:
         """Raise a DataError if the model of a table knows no feature in a text."""
-        known, found = (
-            parse_vw(text, spec, None, True, True, 1, np.zeros(1, dtype=np.int64))[0][3]
-            for spec in (self._spec, PLAIN.spec())
-        )
-        wanted = [name for name, kind in self.schema.features.kinds.items() if kind != "ignore"]
-        if wanted and found and not known:
-            raise missing_keys("lines", wanted, found)
+        wanted = wanted_columns(self.schema)
+        if wanted and text.size and not _names(text, self._spec):
+            raise missing_keys("lines", wanted, _names(text, PLAIN.spec()), hint="use {format} if this is no VW text")
 
     def parse(self, chunk: memoryview) -> Parsed:
         """Parse lines."""
@@ -111,7 +117,14 @@ class _Reader(LineReader):
             "sum": f"the values of a repeated feature must add up to {ALLOWED_NUMBER}",
             "name": "words must be UTF-8 text without control characters",
         }
-        return {"problem": problems[kind]}
+        hint = {"hint": "use {format} if bars separate the cells of a table"} if kind in ("bar", "glued") else {}
+        return {"problem": problems[kind], **hint}
+
+
+def _names(text: NDArray[np.uint8], spec: FeatureSpec) -> list[str]:
+    """Return the names of the features in some lines."""
+    names: list[str] = parse_vw(text, spec, None, True, True, 1, np.zeros(1, dtype=np.int64))[0][3]
+    return names
 
 
 class _Writer(Writer):

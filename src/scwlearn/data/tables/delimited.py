@@ -27,6 +27,7 @@ from scwlearn.data.tables.resolve import (
     resolve_columns,
     resolve_kinds,
     sample_size,
+    wanted_columns,
 )
 
 Text = NDArray[np.uint8]
@@ -59,7 +60,7 @@ class DelimitedReader(Reader):
     def chunks(self) -> Generator[Any, None, None]:
         """Find out the delimiter; then yield chunks of whole records."""
         if not self._delimiter:
-            self._delimiter = find_delimiter(self.schema, lambda: self.stream.peek(_has_a_line))
+            self._delimiter = find_delimiter(self.schema, self.stream.peek)
             self.schema = replace(self.schema, delimiter=self._delimiter)
         yield from super().chunks()
 
@@ -182,16 +183,68 @@ def _open_quote(line: int, found: bytes) -> DataError:
     return DataError("the file ends before this quote is closed", found=shown(found), line=line)
 
 
-def _has_a_line(head: bytes) -> bool:
-    return re.search(rb"[^\r\n][\r\n]", head) is not None
+def find_delimiter(schema: Schema, peek: Callable[[Callable[[bytes], bool]], bytes]) -> str:
+    """Return what separates the cells of a table: what the user has named, or what its beginning shows.
 
-
-def find_delimiter(schema: Schema, head: Callable[[], bytes]) -> str:
-    """Return what separates the cells of a table: what the user has named, or what its beginning shows."""
+    `peek` returns the beginning, as much of it as a function asks for. It does not matter how much more it returns.
+    """
     given = schema.delimiter
     if given is not None and (schema.is_delimiter_given or not is_complete(schema)):
         return given
-    return detect_delimiter(head(), given)
+
+    def is_enough(head: bytes) -> bool:
+        first = {delimiter: _first_record(head, delimiter) for delimiter in _DELIMITERS}
+        if None in first.values():
+            return False
+        possible = [delimiter for delimiter, cells in first.items() if cells is not None and len(cells) > 1]
+        if len(possible) < 2 or given in possible or known_delimiter(schema, head) is not None:
+            return True
+        return all(len(_records(head, delimiter)) == _SNIFFED_RECORDS for delimiter in possible)
+
+    head = peek(is_enough)
+    return known_delimiter(schema, head) or detect_delimiter(head, given)
+
+
+def known_delimiter(schema: Schema, head: bytes) -> str | None:
+    """Return what separates the columns of a model in the first record of a table; None if they are not there."""
+    wanted = {*wanted_columns(schema)}
+    if not (is_complete(schema) and wanted):
+        return None
+    own = "\t" if schema.format == "tsv" else schema.delimiter or ","
+    for delimiter in [own] if schema.header is False else dict.fromkeys([own, *_DELIMITERS]):
+        cells = _first_record(head, delimiter) or []
+        if schema.header is False:
+            # Any text is a record of one cell.
+            cells = [str(number) for number in range(1, len(cells) + 1)] if len(cells) > 1 else []
+        if wanted.issubset(cells):
+            return delimiter
+    return None
+
+
+def known_format(schema: Schema, line: bytes) -> str | None:
+    """Return "csv" or "tsv" if a line names the columns of a model, or is a record of them without names; else None."""
+    delimiter = known_delimiter(schema, line + b"\n")
+    if delimiter is None:
+        return None
+    if schema.format == "csv" and delimiter == schema.delimiter:
+        return "csv"
+    return "tsv" if delimiter == "\t" else "csv"
+
+
+def splits_evenly(head: bytes, delimiter: str) -> bool:
+    """Return whether a delimiter splits all of the first records into the same number of cells, more than one."""
+    counts = [*map(len, _records(head, delimiter))]
+    return len(counts) > 1 and counts[0] > 1 and len({*counts}) == 1
+
+
+def _records(head: bytes, delimiter: str, most: int = _SNIFFED_RECORDS) -> list[list[str]]:
+    """Return the cells of the first whole records."""
+    text = np.frombuffer(head, dtype=np.uint8)
+    return split_csv(text[: last_csv_end(text, delimiter)], delimiter, most)[0]
+
+
+def _first_record(head: bytes, delimiter: str) -> list[str] | None:
+    return next(iter(_records(head, delimiter, 1)), None)
 
 
 def detect_delimiter(head: bytes, preferred: str | None = None) -> str:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from mmap import mmap
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import JsonArrayCutter, parse_json, split_json, text_extent
-from scwlearn._util.checks import is_unicode
-from scwlearn.data.batch import Batch
 from scwlearn.data.detect import SAMPLE, detect, is_missing, values_by_key
 from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import DataError, shown
@@ -25,9 +23,7 @@ from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader, TooLong, rest_of
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema, check_roles, default_label, listed, spec_of
-from scwlearn.data.tables.resolve import find_column, is_complete, missing_keys
-from scwlearn.data.tables.table_writer import tables_of
-from scwlearn.data.writer import Writer, WriterOptions, check_names, error_at, label_values, with_names
+from scwlearn.data.tables.resolve import find_column, is_complete, missing_keys, wanted_columns
 
 Text = NDArray[np.uint8]
 
@@ -87,6 +83,7 @@ class JsonReader(Reader):
     """Reader of JSON lines, each of which is an object. Blank lines are ignored."""
 
     expected = 'a line must be an object, such as {"label": 1, "feature": 0.5}'
+    first_part = "lines"
     chunk_bytes = 8 * 2**20  # JSON repeats the keys, so that this is about as many values as in other chunks
     is_resolved = False
 
@@ -94,6 +91,14 @@ class JsonReader(Reader):
         super().__init__(stream, schema, options)
         # Until the schema is complete, to count records that cannot be read.
         self._spec, self._labels = PLAIN.spec(), "any"
+
+    def may_begin(self, text: memoryview) -> bool:
+        """Return whether some record has a key that the model of a table knows, or whether there are enough records."""
+        if not is_complete(self.schema):
+            return True
+        sample = _sample(_Piece(np.frombuffer(text, dtype=np.uint8), self.first_part))
+        owners = _owners(self.schema, values_by_key(sample, self.schema.features))
+        return len(sample) == SAMPLE or not {*wanted_columns(self.schema)}.isdisjoint(owners.values())
 
     def parse(self, chunk: memoryview) -> Parsed:
         """Parse lines."""
@@ -202,10 +207,8 @@ class JsonReader(Reader):
 
 def _missing_notes(schema: Schema, names: list[str]) -> tuple[DataError, ...]:
     """Return what to say about keys that do not fit the model of a table; raise a DataError if none does."""
-    owner_of = schema.features.spec().owner_of
-    owners = {name: owner_of(name) for name in names}
-    present = {*owners.values()}
-    wanted = [name for name, kind in schema.features.kinds.items() if kind != "ignore"]
+    owners = _owners(schema, names)
+    present, wanted = {*owners.values()}, wanted_columns(schema)
     missing = [name for name in wanted if name not in present]
     new = [name for name, owner in owners.items() if owner is None and name not in (schema.label, schema.weight)]
     if missing and missing == wanted:
@@ -214,6 +217,12 @@ def _missing_notes(schema: Schema, names: list[str]) -> tuple[DataError, ...]:
         return ()
     hint = "check that they are named as in the training data"
     return (DataError(f"missing keys: {listed(missing)}; new ones, which are ignored: {listed(new)}", hint=hint),)
+
+
+def _owners(schema: Schema, names: Iterable[str]) -> dict[str, str | None]:
+    """Return the declared key that each name belongs to."""
+    owner_of = schema.features.spec().owner_of
+    return {name: owner_of(name) for name in names}
 
 
 def _check_label(label: str | None, sample: list[dict[str, Any]]) -> None:
@@ -271,6 +280,7 @@ class JsonArrayReader(JsonReader):
     """Reader of an array of objects, on one line or several."""
 
     expected = 'the data must be an array of objects, such as [{"label": 1, "feature": 0.5}]'
+    first_part = "array start"
 
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
         super().__init__(stream, schema, options)
@@ -286,7 +296,7 @@ class JsonArrayReader(JsonReader):
 
     def chunks(self) -> Generator[Any, None, None]:
         """Yield pieces of the array, the last of which must end it."""
-        part, lines, columns, is_last = "array start", 0, 0, False
+        part, lines, columns, is_last = self.first_part, 0, 0, False
         for chunk in super().chunks():
             if isinstance(chunk, TooLong):
                 yield chunk
@@ -331,70 +341,3 @@ def _ended(chunk: memoryview) -> Text:
         buffer[len(chunk)] = _NEWLINE
         return np.frombuffer(buffer, dtype=np.uint8, count=len(chunk) + 1)
     return np.frombuffer(bytes(chunk) + b"\n", dtype=np.uint8)
-
-
-class JsonWriter(Writer):
-    """Writer of JSON lines: features by name, or as the values of given columns."""
-
-    _has_weights: bool | None = None
-
-    def write_batch(self, batch: Batch) -> None:
-        """Write the examples of a batch."""
-        self.file.write("".join(text + "\n" for text in self.texts(batch)).encode())
-
-    def texts(self, batch: Batch) -> list[str]:
-        """Return the text of each example."""
-        objects = self._objects(batch)
-        label_key, weight_key = self.options.label, self.options.weight
-        for key in (label_key, weight_key):
-            row = next((row for row, features in enumerate(objects) if key in features), None)
-            if row is not None:
-                hint = "choose other keys with {label} and {weight}"
-                raise error_at(batch, row, f"the feature {key!r} has the name of the label or the weight", hint=hint)
-        if self._has_weights is None:
-            self._has_weights = batch.weights is not None
-        if batch.weights is not None and not self._has_weights:
-            # Without the key, they could not be read as records with a weight.
-            raise error_at(batch, 0, "these examples have weights, but the first ones had none")
-        none = 1.0 if self._has_weights else None
-        weights = [none] * len(batch) if batch.weights is None else batch.weights.tolist()
-        texts = []
-        for label, weight, features in zip(label_values(batch, with_bools=True), weights, objects, strict=True):
-            own = {label_key: _shortest(label), weight_key: _shortest(weight)}
-            whole = {key: value for key, value in own.items() if value is not None} | features
-            texts.append(json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
-        return texts
-
-    def _objects(self, batch: Batch) -> list[dict[str, Any]]:
-        zero_based = self.options.zero_based
-        if self.options.columns is not None:
-            return [
-                {key: _shortest(column[row]) for key, column in table.items() if column[row] is not None}
-                for part, table in tables_of(batch, self.options.columns, zero_based=zero_based)
-                for row in range(len(part))
-            ]
-        rows = with_names(batch, zero_based=zero_based)
-        check_names(batch, rows, is_unicode, "a name must be valid Unicode")
-        return [{name: _shortest(value) for name, value in features.items()} for features in rows.dicts()]
-
-
-def _shortest(value: Any) -> Any:
-    """Return an integral float as an int, which is written shorter."""
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
-
-
-class JsonArrayWriter(JsonWriter):
-    """Writer of an array of objects, each on a line."""
-
-    def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
-        super().__init__(file, options)
-        self._before = "["
-
-    def write_batch(self, batch: Batch) -> None:
-        """Write the examples of a batch."""
-        self.file.write((self._before + "\n" + ",\n".join(self.texts(batch))).encode())
-        self._before = ","
-
-    def finish(self) -> None:
-        """End the array."""
-        self.file.write(b"\n]\n")

@@ -54,7 +54,7 @@ def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions
     kinds = schema.features.kinds
     found = replace(schema, label=label, weight=weight)
     if is_complete(schema) or schema.is_fixed:
-        missing = [name for name, kind in kinds.items() if kind != "ignore" and name not in known]
+        missing = [name for name in wanted_columns(schema) if name not in known]
         if missing:
             new = [name for name in names if name not in kinds and name not in (label, weight)]
             missing += [name for name in absent.values() if name not in missing]
@@ -76,10 +76,10 @@ def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions
     return found
 
 
-def missing_keys(what: str, missing: Sequence[str], new: Sequence[str]) -> DataError:
+def missing_keys(what: str, missing: Sequence[str], new: Sequence[str], hint: str | None = None) -> DataError:
     """Return the error of records or lines that have none of the keys of the table that a model has learned from."""
     problem = f"{what} must have keys of the training data; missing: {listed(missing)}"
-    return DataError(problem + (f"; new: {listed(new)}" if new else ""))
+    return DataError(problem + (f"; new: {listed(new)}" if new else ""), hint=hint)
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -153,6 +153,11 @@ def names_label(label: str | None, names: Sequence[str]) -> bool:
 def is_complete(schema: Schema) -> bool:
     """Return whether the schema names all columns; then others are left out."""
     return schema.features.others == "ignore"
+
+
+def wanted_columns(schema: Schema) -> list[str]:
+    """Return the columns that are features."""
+    return [name for name, kind in schema.features.kinds.items() if kind != "ignore"]
 
 
 def find_column(name: str, names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from scwlearn._native import DEEPEST, MISSING_NUMBERS, is_date
 from scwlearn.data.features import Features
+from scwlearn.data.formats import number_pattern
 from scwlearn.data.io.errors import DataError, shown
 
 #: Number of records that are inspected.
@@ -24,8 +25,7 @@ _SCALARS = frozenset({str, float, int, bool, type(None)})
 _ENOUGH = 20
 # Share of numbers in a column that should probably be numeric.
 _NEARLY = 0.9
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_COMMA_NUMBER = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER, _COMMA_NUMBER = (number_pattern(mark) for mark in (r"\.", ","))
 _NOT_A_NUMBER = frozenset(MISSING_NUMBERS)
 _BOOLS = frozenset({"true", "false"})
 # Dates that are written otherwise, whose order of day and month depends on the country, or that do not exist.

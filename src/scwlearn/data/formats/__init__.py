@@ -29,6 +29,11 @@ _QUOTED_CELL = re.compile(rb'"(?>[^"]|"")*+"([,;]|\t(?![^"\t]*\|)|$)')
 NUMBER = rb"[+-]?+(?>\d++\.?+\d*+|\.\d++)(?>[eE][+-]?+\d++)?+"
 
 
+def number_pattern(mark: str) -> re.Pattern[str]:
+    """Return the pattern of a number with a decimal mark, given as a pattern."""
+    return re.compile(NUMBER.decode().replace(r"\.", mark), re.ASCII)
+
+
 class Format(NamedTuple):
     """A data format."""
 

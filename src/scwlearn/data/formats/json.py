@@ -7,7 +7,7 @@ import re
 from scwlearn.data.formats import Format
 from scwlearn.data.tables import table_class
 
-_RECORDS = re.compile(rb'\[\s*(?:\{\s*(?:["}]|$)|\]?\s*$)')
+_RECORDS = re.compile(rb'\[\s*+(?:\{\s*+(?:["}]|$)|\]?\s*+$)')
 # A list of numbers may be the first line of a table.
 _START = re.compile(rb"\[\s*(?:[\[{\]]|$)")
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scwlearn._native import LONGEST_KEY, LONGEST_LABEL, FeatureSpec, parse_vw, vw_labels_are_words
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.features import ALLOWED_NUMBER, PLAIN
-from scwlearn.data.formats import Format, starts_binary
+from scwlearn.data.formats import NUMBER, Format, starts_binary
 from scwlearn.data.io.errors import shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
@@ -31,9 +31,7 @@ _LINE_START = re.compile(rb"[^\s|,]*\||'[^\s|]*\||(?:[^\s|,]+[ \t]+){1,3}[^\s|]*
 # Characters that end a name in VW text, or cannot be in it.
 _NOT_IN_NAMES = re.compile(r"[ |:\x00-\x1f\x7f\ud800-\udfff]")
 # Labels that would not be read as words.
-_NOT_A_WORD = re.compile(
-    r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf|infinity)|'.*|.*,.*", re.ASCII | re.IGNORECASE | re.DOTALL
-)
+_NOT_A_WORD = re.compile(rf"{NUMBER.decode()}|[+-]?(nan|inf|infinity)|'.*|.*,.*", re.ASCII | re.IGNORECASE | re.DOTALL)
 
 
 class _Reader(LineReader):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from functools import partial
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from scwlearn._native import last_csv_end, parse_csv, split_csv
 from scwlearn.data.features import Features
+from scwlearn.data.formats import number_pattern
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
@@ -36,7 +36,7 @@ Text = NDArray[np.uint8]
 _DELIMITERS = "\t;|,"
 # How many of the first records show the delimiter.
 _SNIFFED_RECORDS = 50
-_NUMBER = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = number_pattern("[.,]")
 
 
 class DelimitedReader(Reader):

@@ -288,8 +288,12 @@ private:
         }
         if (key.kind == Kind::label) return add_label_text(key, cell, !has_words());
         if (key.kind == Kind::weight) return set_weight_text(key, cell);
-        // As no cell has a type, the text of a bool is one.
-        if (key.kind == Kind::automatic && is_bool(cell)) return builder_.add_bool(key, is_true(cell));
+        if (key.kind == Kind::automatic) {
+            // As no cell has a type, the text of a bool or a number is one.
+            if (is_bool(cell)) return builder_.add_bool(key, is_true(cell));
+            double value = 0.0;
+            if (builder_.read_number_text(trimmed(cell), value) && acceptable(value)) return builder_.add_number(key, value);
+        }
         return builder_.add_string(key, cell);
     }
 

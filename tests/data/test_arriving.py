@@ -139,3 +139,37 @@ def test_lines_without_a_feature_of_a_table_are_refused():
         "the stream: lines must have keys of the training data; missing: 'age group' "
         "(use format=... if this is no VW text)",
     ]
+
+
+WORDS = ["12", "13", "x", "", "0", "-1.5", "true", "1e3", "NA", "nan", "1e999", "2026-11-17", " 7"]
+
+
+@given(st.lists(st.tuples(*[st.sampled_from(WORDS)] * 3), min_size=1, max_size=6), CUTS, st.data())
+def test_a_model_of_records_reads_the_same_whenever_cells_arrive(rows, cuts, data):
+    names = [f"{name}{end}" for name in "ab" for end in ("", "=x", "=12", ".weekday.sin")]
+    known = data.draw(st.lists(st.sampled_from(names)))
+    options = ReaderOptions(labels="ignored", eager=True, read_ahead=False, detects=False, known_names=lambda: known)
+    text = "\n".join(["a,b,c", *map(",".join, rows)]).encode()
+    assert outcome(text, cuts, options=options) == outcome(text, [], options=options)
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        (["zip"], [{"zip": 12.0}, {}, {"zip": 13.0}]),
+        (["zip=x"], [{"zip=12": 1.0}, {"zip=NA": 1.0}, {"zip=13": 1.0}]),
+        (["zip", "zip=x"], [{"zip": 12.0}, {"zip=NA": 1.0}, {"zip": 13.0}]),
+        (["zipper", "n*zip", 7], [{"zip": 12.0}, {"zip=NA": 1.0}, {"zip": 13.0}]),
+    ],
+)
+def test_the_features_of_a_model_show_which_cells_are_numbers(known, expected):
+    options = ReaderOptions(labels="ignored", detects=False, known_names=lambda: known)
+    found = outcome(b"zip,n\n12,1\nNA,1\n13,1\n", [], options=options, format="csv")
+    assert [{k: v for k, v in row.items() if k != "n"} for row, _, _ in found[1:]] == expected
+
+
+def test_a_model_of_dates_reads_dates_in_cells():
+    known = ["sent", "sent.weekday.sin", "sent.weekday.cos"]
+    options = ReaderOptions(labels="ignored", detects=False, known_names=lambda: known)
+    ((row, _, _),) = outcome(b"sent,n\n2026-11-17,1\n", [], options=options)[1:]
+    assert "sent.weekday.sin" in row

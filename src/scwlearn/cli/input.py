@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -37,8 +37,8 @@ class Input:
     """Data of a command with `data_options`, given by its arguments; may be read more than once.
 
     `schema` is how a model reads its data; without one it is known once reading has begun, and `features` are those of
-    the model. `slots` is the number of features of a model that hashes names. Eager reading takes examples from a pipe
-    as soon as they are there, rather than in large batches.
+    the model. `slots` is the number of features of a model that hashes names, and `known_names` returns the names that
+    it knows. Eager reading takes examples from a pipe as soon as they are there, rather than in large batches.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Input:
         features: Features = PLAIN,
         slots: int = 0,
         detects: bool = True,
+        known_names: Callable[[], Iterable[Any]] | None = None,
         labels: str = "required",
         eager: bool = False,
         skipped: SkippedRecords | None = None,
@@ -77,6 +78,7 @@ class Input:
             on_read=self._count,
             slots=slots,
             detects=detects,
+            known_names=known_names,
         )
         self._invocation = invocation()
         self._bar: Silent | None = None
@@ -99,7 +101,7 @@ class Input:
     @property
     def options(self) -> ReaderOptions:
         """How the examples are read, for another process."""
-        return replace(self._options, on_read=None, skipped=SkippedRecords())
+        return replace(self._options, on_read=None, known_names=None, skipped=SkippedRecords())
 
     @property
     def reading(self) -> dict[str, Any]:

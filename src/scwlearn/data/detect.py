@@ -26,6 +26,8 @@ _ENOUGH = 20
 # Share of numbers in a column that should probably be numeric.
 _NEARLY = 0.9
 _NUMBER, _COMMA_NUMBER = (number_pattern(mark) for mark in (r"\.", ","))
+# The kind of a column by the character behind its name in that of a feature.
+_FEATURE_KINDS = {"": "numeric", "=": "categorical", ".": "date"}
 _NOT_A_NUMBER = frozenset(MISSING_NUMBERS)
 _BOOLS = frozenset({"true", "false"})
 # Dates that are written otherwise, whose order of day and month depends on the country, or that do not exist.
@@ -102,17 +104,33 @@ def detect(
     return Detected(features.declare(kinds | roles, columns or ()), label_kind, tuple(notes))
 
 
-def numeric_columns(values: Mapping[str, Sequence[str]], features: Features) -> list[str]:
-    """Return the columns without a declared kind whose values are all numbers, given as strings."""
-    found = []
-    owner_of = features.spec().owner_of
+def cell_kinds(values: Mapping[str, Sequence[str]], features: Features) -> dict[str, str]:
+    """Return the kinds of columns of cells without types; "auto", each cell decides, for strings mixed with bools."""
+    kinds = {}
     for name, texts in values.items():
-        if (owner := owner_of(name)) is not None and features.kinds[owner] == "ignore":
-            continue
         known = [text.strip() for text in texts if not is_missing(text, features)]
-        if name not in features.kinds and _Column(name, known, features, untyped=True).is_numeric(known):
-            found.append(name)
-    return found
+        is_numeric = _Column(name, known, features, untyped=True).is_numeric(known)
+        has_bools = any(text.lower() in _BOOLS for text in known)
+        kinds[name] = "numeric" if is_numeric else "auto" if has_bools else "categorical"
+    return kinds
+
+
+def known_kinds(columns: Iterable[str], known: Iterable[Any]) -> dict[str, str]:
+    """Return the kinds of the columns that have features among those that a model knows.
+
+    It is "auto" if a column had numbers and strings, so that each value decides.
+    """
+    owner_of = Features(kinds=dict.fromkeys(columns, "auto"), others="ignore").spec().owner_of
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for name in known:
+        owner = owner_of(name) if isinstance(name, str) else None
+        if owner is not None:
+            found[owner].add(_FEATURE_KINDS.get(name[len(owner) :][:1], "auto"))
+    # The first feature of a date has the name of its column.
+    return {
+        name: "date" if kinds == {"date", "numeric"} else kinds.pop() if len(kinds) == 1 else "auto"
+        for name, kinds in found.items()
+    }
 
 
 def values_by_key(records: Iterable[Mapping[str, Any]], features: Features) -> dict[str, list[Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from scwlearn._util.checks import check_bool, check_choice, check_int
 from scwlearn.data.io.errors import SkippedRecords
@@ -44,8 +45,10 @@ class ReaderOptions:
     slots : int
         Number of weights that a model hashes names to; the readers then compute the hashes. 0 if names are not hashed.
     detects : bool
-        Whether the first records determine the kinds that are not declared. False if a model determines them; then
-        only the numeric columns of CSV and TSV files, whose cells have no types, are detected.
+        Whether the first records determine the kinds that are not declared. False if a model determines them.
+    known_names : callable or None
+        Returns the names of all features that a model knows. They show which columns of CSV and TSV files, whose cells
+        have no types, are numeric; the first records decide about columns that the model does not know.
 
     Examples
     --------
@@ -72,14 +75,16 @@ class ReaderOptions:
     on_read: Callable[[int], None] | None = None
     slots: int = 0
     detects: bool = True
+    known_names: Callable[[], Iterable[Any]] | None = None
 
     def __post_init__(self) -> None:
         check_choice("labels", self.labels, ("required", "optional", "ignored"))
         check_choice("on_error", self.on_error, ("raise", "skip"))
         if not isinstance(self.skipped, SkippedRecords):
             raise TypeError(f"skipped must be a SkippedRecords, got {self.skipped!r}")
-        if self.on_read is not None and not callable(self.on_read):
-            raise TypeError(f"on_read must be callable or None, got {self.on_read!r}")
+        for name in ("on_read", "known_names"):
+            if getattr(self, name) is not None and not callable(getattr(self, name)):
+                raise TypeError(f"{name} must be callable or None, got {getattr(self, name)!r}")
         for name in ("read_ahead", "eager", "detects"):
             self._set(name, check_bool(name, getattr(self, name)))
         for name in ("max_line_bytes", "max_record_bytes", *(() if self.chunk_bytes is None else ("chunk_bytes",))):

@@ -125,10 +125,15 @@ class TrainedModel:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How data are read for this model: schema, features, which are not detected, and slots of hashed names."""
-        classifier = self.classifier
-        slots = classifier.config.slots
-        return {"schema": self.data_schema, "features": classifier.features, "slots": slots, "detects": False}
+        """How data are read for this model: schema, features, which are not detected, slots of hashed names, names."""
+        classifier, vocabulary = self.classifier, self.vocabulary
+        return {
+            "schema": self.data_schema,
+            "features": classifier.features,
+            "slots": classifier.config.slots,
+            "detects": False,
+            "known_names": lambda: [] if vocabulary is None else vocabulary.names,
+        }
 
     @property
     def has_kernel(self) -> bool:

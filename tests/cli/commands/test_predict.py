@@ -271,6 +271,25 @@ def test_each_line_of_a_pipe_is_answered_at_once(tmp_path, format):
         assert process.wait() == 0
 
 
+def test_a_model_of_records_reads_a_table_from_a_pipe_as_from_a_file(tmp_path, capsys):
+    model = scwlearn.StreamClassifier("arow")
+    for zip_code, label in [("12", "a"), ("13", "b"), ("x", "c")] * 20:
+        model.learn_one({"zip": zip_code, "n": 0.5}, label)
+    model.save(tmp_path / "zip.model")
+    lines = [b"n,zip\n", b"0.5,12\n", b"0.4,13\n", b"0.3,x\n", b"0.2,12\n"]
+    table = written(tmp_path / "zip.csv", b"".join(lines).decode())
+    assert predicted(capsys, str(tmp_path / "zip.model"), table).split() == [*"abca"]
+    command = [*COMMAND, "predict", str(tmp_path / "zip.model"), "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(lines[0])
+        for line, expected in zip(lines[1:], "abca", strict=True):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().decode().strip() == expected
+        process.stdin.close()
+        assert process.wait() == 0
+
+
 @pytest.mark.parametrize("format", ["libsvm", "vw", "jsonl", "csv"])
 def test_bad_lines_of_a_pipe_are_answered_at_once(tmp_path, format):
     texts = {"libsvm": libsvm_text(30), "vw": vw_text(count=30), "jsonl": ODD_LABELS["jsonl"][0], "csv": CSV}

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from scwlearn._native import LONGEST_KEY
-from scwlearn.data.detect import SAMPLE, detect, numeric_columns
+from scwlearn.data.detect import SAMPLE, cell_kinds, detect, known_kinds
 from scwlearn.data.features import ALL_KEYS
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.options import ReaderOptions
@@ -114,12 +114,8 @@ def resolve_kinds(
     """
     label = schema.label if schema.label in names and not options.ignores_labels else None
     if is_complete(schema) or schema.is_fixed:
-        if untyped and not is_complete(schema):
-            # The model has learned from records whose values have types.
-            roles = (schema.label, schema.weight)
-            numeric = [name for name in numeric_columns(values, schema.features) if name not in roles]
-            kinds = dict.fromkeys(numeric, "numeric")
-            schema = replace(schema, features=schema.features.declare(kinds))
+        if untyped and schema.is_fixed:
+            schema = replace(schema, features=schema.features.declare(_kinds_of_cells(schema, names, values, options)))
         if label is None or schema.label_kind is not None:
             return schema
         labels = {label: values[label]}
@@ -130,6 +126,26 @@ def resolve_kinds(
             limit = f"the name of a categorical, text or date column must have at most {LONGEST_KEY} characters"
             raise DataError(limit, found=shown(name))
     return replace(schema, features=found.features, label_kind=found.label_kind, notes=found.notes)
+
+
+def _kinds_of_cells(
+    schema: Schema, names: Sequence[str], values: Mapping[str, Sequence[str]], options: ReaderOptions
+) -> dict[str, str]:
+    """Return the kinds of the columns of text of which a model has learned values with types.
+
+    The features that it knows show them. Of a column without any, the first cells decide, unless nothing is learned:
+    then its features have no weight, and an eager reader need not wait for them. Otherwise each cell decides.
+    """
+    declared, owner_of = schema.features, schema.features.spec().owner_of
+    untyped = []
+    for name in names:
+        owner = owner_of(name)
+        if name not in (schema.label, schema.weight) and declared.kinds.get(owner or "", declared.others) == "auto":
+            untyped.append(name)
+    kinds = known_kinds(untyped, options.known_names()) if untyped and options.known_names is not None else {}
+    if not is_complete(schema) and (options.known_names is None or not options.ignores_labels):
+        kinds = cell_kinds({name: values[name] for name in untyped if name not in kinds}, declared) | kinds
+    return kinds
 
 
 def is_position(name: str | None, names: Sequence[str]) -> bool:

@@ -81,27 +81,25 @@ void run_table(Input& input) {
 }
 
 void run_columns(Input& input) {
-    const bool hashed = input.flag();
-    Columns columns(hashed);
+    const bool hashed = input.flag(), crossed = input.flag();
+    Columns columns(hashed, crossed);
     std::map<std::string, std::uint32_t> numbers;  // by name, or by hash
     while (!input.empty()) {
         const std::string prefix = input.flag() ? "" : draw_name(input, 0) + "=";
         const std::string text = draw_name(input, 1), name = prefix + text;
-        const bool named = input.flag();
+        const bool named = !crossed || input.flag();
         const std::uint32_t column = named ? columns.number(prefix.empty() ? 0 : columns.prefix(prefix), text) : columns.unnamed(name);
-        if (!hashed) {
+        const std::uint32_t hash = murmur3(name);
+        if (hashed) promise(columns.hashes()[column] == hash && columns.has_name(column) == named);
+        std::string key = std::to_string(hash);
+        if (!hashed || (crossed && named)) {
             // Another prefix gives the same name another column: "a=" and "b", or "" and "a=b".
             std::string found;
             columns.name_of(column, found);
             promise(found == name);
-            const std::string key = (named ? std::to_string(prefix.size()) : "0") + "|" + name;
-            promise(numbers.try_emplace(key, column).first->second == column);
-        } else {
-            const std::uint32_t hash = murmur3(name);
-            promise(columns.hashes()[column] == hash);
-            promise(numbers.try_emplace(std::to_string(hash), column).first->second == column);
-            if (named) promise(columns.has_name(column));
+            key = (named ? std::to_string(prefix.size()) : "0") + "|" + name;
         }
+        promise(numbers.try_emplace(key, column).first->second == column);
     }
     promise(hashed ? columns.size() == numbers.size() : columns.size() <= numbers.size());
 }

@@ -16,11 +16,12 @@
 
 namespace scwlearn {
 
-// A column is a name or, if names are hashed, the hash of one. A name is a prefix, such as "key=", and a text: each prefix is
-// stored, and hashed, once.
+// A column is a name or, if names are hashed, the hash of one. Where names are part of those of interactions, two with the same
+// hash have two columns: what a record means must not depend on the names in others. A name is a prefix, such as "key=", and a
+// text: each prefix is stored, and hashed, once.
 class Columns {
 public:
-    explicit Columns(bool is_hashed) : is_hashed_(is_hashed) {
+    Columns(bool is_hashed, bool has_interactions) : is_hashed_(is_hashed), has_interactions_(has_interactions) {
         prefixes_.emplace_back();
         prefix_hashes_.emplace_back();
     }
@@ -38,11 +39,10 @@ public:
     // Returns the column of a name.
     std::uint32_t number(std::uint32_t prefix, std::string_view text) {
         if (!is_hashed_) return names_.number(text, prefix, arena_);
+        if (has_interactions_) return named_column(prefix, text);
         const auto [column, is_new] = hash_column(prefix_hashes_[prefix].with(text));
         if (is_new)
             hashed_names_.push_back({arena_.keep(text), prefix});
-        else if (hashed_names_[column].space == kUnnamed)
-            hashed_names_[column] = {arena_.keep(text), prefix};
         return column;
     }
 
@@ -77,11 +77,22 @@ private:
     };
     static constexpr std::uint32_t kUnnamed = ~std::uint32_t{0};
 
+    std::uint32_t named_column(std::uint32_t prefix, std::string_view text) {
+        const std::uint32_t name = names_.number(text, prefix, arena_);
+        if (name == named_columns_.size()) {
+            named_columns_.push_back(static_cast<std::uint32_t>(hashes_.size()));
+            hashes_.push_back(prefix_hashes_[prefix].with(text));
+            hashed_names_.push_back(names_[name]);
+        }
+        return named_columns_[name];
+    }
+
     // Returns the column of a hash, and whether it is new.
     std::pair<std::uint32_t, bool> hash_column(std::uint32_t hash) {
         if (2 * hashes_.size() >= places_.size()) {
             places_.assign(std::max<std::size_t>(1024, 4 * places_.size()), {});
-            for (std::size_t i = 0; i < hashes_.size(); ++i) place_of(hashes_[i]) = {hashes_[i], static_cast<std::uint32_t>(i + 1)};
+            for (std::size_t i = 0; i < hashes_.size(); ++i)
+                if (!has_interactions_ || !has_name(i)) place_of(hashes_[i]) = {hashes_[i], static_cast<std::uint32_t>(i + 1)};
         }
         Place& place = place_of(hash);
         if (place.column != 0) return {place.column - 1, false};
@@ -98,15 +109,16 @@ private:
         return places_[at];
     }
 
-    bool is_hashed_;
+    bool is_hashed_, has_interactions_;
     Arena arena_;
     NameTable prefix_names_;                   // of the prefixes from 1 on
     std::vector<std::string_view> prefixes_;
     std::vector<Murmur3> prefix_hashes_;
-    NameTable names_;                          // of the columns, if they are not hashed
+    NameTable names_;                          // of the columns, unless they are hashes
+    std::vector<std::uint32_t> named_columns_;  // of the names, if hashes are the columns of interactions
     std::vector<NameTable::Name> hashed_names_;
     std::vector<std::uint32_t> hashes_;
-    std::vector<Place> places_;                // hash table of columns
+    std::vector<Place> places_;                // hash table of columns that are hashes
 };
 
 }  // namespace scwlearn

@@ -50,7 +50,7 @@ public:
 
     // The spec must outlive the builder.
     explicit RowBuilder(const FeatureSpec& spec, std::size_t most_values = kMostValues)
-        : spec_(spec), words_(spec.text), most_values_(most_values), columns_(spec.slots > 0) {
+        : spec_(spec), words_(spec.text), most_values_(most_values), columns_(spec.slots > 0, !spec.interactions.empty()) {
         for (const std::string& mark : spec.missing) {
             double value = 0.0;
             const std::string_view text = trimmed(mark);

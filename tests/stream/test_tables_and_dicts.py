@@ -39,3 +39,21 @@ def test_names_that_come_after_sigma_has_grown_have_the_same_variance(classes, c
         how = {"covariance": covariance, "initial_variance": variance, "b": 0.9}
         table, each = assert_same_bits(lambda: StreamClassifier("iellip", **how), records, labels)  # noqa: B023
         assert full_state(table) == full_state(each)
+
+
+@pytest.mark.parametrize("interactions", [["site:ad"], ["site:site"], ["*:*"], ["ad:site:site"]])
+def test_names_with_the_same_hash_have_products_of_their_own(interactions):
+    # Both have the hash 1347829735 behind "site=", so that they share a slot of any number of slots.
+    sites = ["s94277", "s218225", "q", "r"]
+    rng = np.random.default_rng(2)
+    records = [
+        {"site": [str(s) for s in rng.choice(sites, 1 + i % 2, replace=False)], "ad": str(rng.choice(["x", "y"]))}
+        for i in range(60)
+    ]
+    labels = rng.integers(2, size=60).tolist()
+    how = {"max_features": 2**18, "overflow": "hash", "features": Features(interactions=interactions)}
+    table, _ = assert_same_bits(lambda: StreamClassifier("arow", **how), records, labels)
+    at_once = table.predict_proba_many(pa.Table.from_pylist(records))
+    assert at_once.tolist() == table.predict_proba_many(records).tolist()
+    alone = [table.predict_proba_many(pa.Table.from_pylist([record]))[0].tolist() for record in records]
+    assert at_once.tolist() == alone

@@ -261,3 +261,21 @@ def test_a_pipe_is_refused(tmp_path):
     for source in ("-", io.BytesIO(b"1 1:1\n")):
         with pytest.raises(DataError, match="only files can be cut"):
             PartedData([source], schema)
+
+
+@pytest.mark.parametrize("head", [4, 16, 64, 2**16])
+@pytest.mark.parametrize("blanks", ["", "\n", "  \n\r\n\n"])
+@pytest.mark.parametrize("names", ["a,b", '"a\n\n\nx",b', ",".join(f"column {i}" for i in range(50))])
+def test_blank_lines_may_precede_a_header_of_any_length(tmp_path, monkeypatch, names, blanks, head):
+    monkeypatch.setattr("scwlearn.data.parts.HEAD_BYTES", head)
+    width = names.count(",") + 1
+    text = f"{blanks}{names},label\n" + "".join(
+        ",".join(f"{k}.5" for _ in range(width)) + f",{k % 2}\n" for k in range(9)
+    )
+    path = tmp_path / "wide.csv"
+    path.write_text(text, newline="")
+    schema, batches = read_batches([path])
+    expected = [row for batch in batches for row in batch.x.dicts()]
+    data = PartedData([str(path)], schema)
+    parts = [data.part(Fraction(i, 4), Fraction(i + 1, 4)) for i in range(4)]
+    assert [row for part in parts for batch in read_part(part, schema) for row in batch.x.dicts()] == expected

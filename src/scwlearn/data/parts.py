@@ -131,7 +131,7 @@ def _file(source: Any, schema: Schema, max_record_bytes: int) -> _File:
 
 def _header(source: str, head: bytes, schema: Schema) -> tuple[int, str]:
     """Return how many bytes precede the records, a mark and the line that names the columns, and the delimiter."""
-    from scwlearn.data.tables.delimited import find_delimiter
+    from scwlearn.data.tables.delimited import find_delimiter, has_record
 
     mark = len(BOM_UTF8) if head.startswith(BOM_UTF8) else 0
     delimiter = "\t" if schema.format == "tsv" else find_delimiter(schema, lambda enough: head[mark:])
@@ -140,7 +140,7 @@ def _header(source: str, head: bytes, schema: Schema) -> tuple[int, str]:
     with open(source, "rb") as file:
         file.seek(mark)
         text = file.read(HEAD_BYTES)
-        while not last_csv_end(np.frombuffer(text, dtype=np.uint8), delimiter) and (more := file.read(len(text))):
+        while not has_record(text, delimiter) and (more := file.read(len(text))):
             text += more
     end = split_csv(np.frombuffer(text.removesuffix(b"\n") + b"\n", dtype=np.uint8), delimiter, 1)[2]
     return mark + end, delimiter

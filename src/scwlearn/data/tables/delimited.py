@@ -243,6 +243,11 @@ def _records(head: bytes, delimiter: str, most: int = _SNIFFED_RECORDS) -> list[
     return split_csv(text[: last_csv_end(text, delimiter)], delimiter, most)[0]
 
 
+def has_record(head: bytes, delimiter: str) -> bool:
+    """Return whether a text has a whole record."""
+    return _first_record(head, delimiter) is not None
+
+
 def _first_record(head: bytes, delimiter: str) -> list[str] | None:
     return next(iter(_records(head, delimiter, 1)), None)
 

@@ -230,10 +230,13 @@ class Features:
         from scwlearn.data.detect import SAMPLE, detect, values_by_key
         from scwlearn.data.tables.arrow import is_table, table_columns, table_records
 
-        columns = table_columns(examples) if is_table(examples) else None
-        records = table_records(examples, SAMPLE) if is_table(examples) else islice(examples, SAMPLE)
         features = cls(**declared)
-        return detect(values_by_key(records, features), features, columns=columns).features
+        if is_table(examples):
+            records = table_records(examples, SAMPLE)
+            columns = dict.fromkeys(table_columns(examples, records, features))
+            values = {name: each for name, each in values_by_key(records, features).items() if name in columns}
+            return detect(values, features, columns=[*columns]).features
+        return detect(values_by_key(islice(examples, SAMPLE), features), features).features
 
     def spec(self, *, label: str | None = None, weight: str | None = None, slots: int = 0) -> FeatureSpec:
         """Return the declaration for the native readers; `label` and `weight` are keys that are not features."""

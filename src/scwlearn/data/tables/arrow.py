@@ -15,6 +15,7 @@ import numpy as np
 
 from scwlearn._native import FeatureSpec, read_arrow
 from scwlearn.data.batch import NamedRows
+from scwlearn.data.detect import values_by_key
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.records import record_error
@@ -112,10 +113,19 @@ def _names_in(schema: Any) -> Iterator[str]:
             yield from _names_in(getattr(schema, kind))
 
 
-def table_columns(table: Any) -> list[str]:
-    """Return the names of the columns of a table."""
+def table_columns(table: Any, records: Sequence[Mapping[str, Any]], features: Features) -> list[str]:
+    """Return the names of the columns of a table with these first records, and those inside a struct in place of it."""
     names = getattr(table, "column_names", None)
-    return [str(name) for name in (table.columns if names is None else names)]
+    if names is not None and type(table).__module__.partition(".")[0] == "pyarrow":
+        from scwlearn.data.tables.arrow_tables import leaf_names
+
+        return [name for field in table.schema for name in leaf_names(field, features)]
+    columns: dict[str, None] = {}
+    for name in map(str, table.columns if names is None else names):
+        # Other libraries have other types; a struct without a value has no known fields.
+        objects = [{name: record[name]} for record in records if isinstance(record.get(name), Mapping)]
+        columns |= dict.fromkeys(values_by_key(objects, features) if objects else [name])
+    return [*columns]
 
 
 def table_records(table: Any, count: int) -> list[dict[str, Any]]:

@@ -61,7 +61,7 @@ class _RecordBatchReader(Reader):
         features = self.schema.features
         check_names(schema.names)
         check_no_nul(schema)
-        leaves = [(name, field.name) for field in schema for name in _leaf_names(field, features)]
+        leaves = [(name, field.name) for field in schema for name in leaf_names(field, features)]
         # A column "a.b" is one with b in a column a.
         self._names = [*dict.fromkeys(name for name, _ in leaves)]
         self.schema = resolve_columns(self.schema, self._names, self.options)
@@ -229,12 +229,12 @@ def _is_struct(name: str, type: Any, features: Features) -> bool:
     return bool(pa.types.is_struct(_stored_type(type))) and features.kinds.get(name) != "ignore"
 
 
-def _leaf_names(field: Any, features: Features, prefix: str = "") -> Iterator[str]:
+def leaf_names(field: Any, features: Features, prefix: str = "") -> Iterator[str]:
     """Yield the names of the columns in a field, of which a struct has several."""
     name = prefix + field.name
     if _is_struct(name, field.type, features):
         for child in _stored_type(field.type):
-            yield from _leaf_names(child, features, name + features.separator)
+            yield from leaf_names(child, features, name + features.separator)
     else:
         yield name
 

@@ -23,6 +23,7 @@ from scwlearn.data.schema import Schema, spec_of
 from scwlearn.data.tables.resolve import (
     is_complete,
     is_position,
+    missing_columns,
     names_label,
     resolve_columns,
     resolve_kinds,
@@ -207,8 +208,7 @@ def find_delimiter(schema: Schema, peek: Callable[[Callable[[bytes], bool]], byt
 
 def known_delimiter(schema: Schema, head: bytes) -> str | None:
     """Return what separates the columns of a model in the first record of a table; None if they are not there."""
-    wanted = {*wanted_columns(schema)}
-    if not (is_complete(schema) and wanted):
+    if not (is_complete(schema) and wanted_columns(schema)):
         return None
     own = "\t" if schema.format == "tsv" else schema.delimiter or ","
     for delimiter in [own] if schema.header is False else dict.fromkeys([own, *_DELIMITERS]):
@@ -216,7 +216,7 @@ def known_delimiter(schema: Schema, head: bytes) -> str | None:
         if schema.header is False:
             # Any text is a record of one cell.
             cells = [str(number) for number in range(1, len(cells) + 1)] if len(cells) > 1 else []
-        if wanted.issubset(cells):
+        if cells and not missing_columns(schema, cells):
             return delimiter
     return None
 

@@ -54,7 +54,7 @@ def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions
     kinds = schema.features.kinds
     found = replace(schema, label=label, weight=weight)
     if is_complete(schema) or schema.is_fixed:
-        missing = [name for name in wanted_columns(schema) if name not in known]
+        missing = missing_columns(schema, names)
         if missing:
             new = [name for name in names if name not in kinds and name not in (label, weight)]
             missing += [name for name in absent.values() if name not in missing]
@@ -174,6 +174,15 @@ def is_complete(schema: Schema) -> bool:
 def wanted_columns(schema: Schema) -> list[str]:
     """Return the columns that are features."""
     return [name for name, kind in schema.features.kinds.items() if kind != "ignore"]
+
+
+def missing_columns(schema: Schema, names: Sequence[str]) -> list[str]:
+    """Return the columns that are features, but are not there, nor, if they are structs, their fields."""
+    missing = {*wanted_columns(schema)}.difference(names)
+    if missing:
+        separator = re.compile(re.escape(schema.features.separator))
+        missing -= {name[: found.start()] for name in names for found in separator.finditer(name)}
+    return [name for name in wanted_columns(schema) if name in missing]
 
 
 def find_column(name: str, names: Sequence[str]) -> str:

@@ -47,3 +47,14 @@ def test_a_model_of_a_table_with_a_struct_reads_files_of_it(features, others):
             continue  # nothing in the records is a feature
         _, batches = read_batches([source], features=features, options=options)
         assert [row for batch in batches for row in batch.x.dicts()] == expected
+
+
+@pytest.mark.parametrize(("examples", "found"), [([{}, 1], "int"), ("abc", "str"), ([[]], "list")])
+def test_examples_must_be_dicts(examples, found):
+    with pytest.raises(TypeError, match=rf"examples\[\d\] must be a dict, got {found}"):
+        Features.detect(examples)
+
+
+def test_half_characters_are_refused():
+    with pytest.raises(ValueError, match="column 'a': keys and strings must be valid Unicode"):
+        Features.detect([{"a": "\ud800"}])

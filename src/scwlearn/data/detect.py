@@ -11,7 +11,7 @@ from numbers import Real
 from typing import Any
 
 from scwlearn._native import DEEPEST, MISSING_NUMBERS, is_date
-from scwlearn.data.features import Features
+from scwlearn.data.features import Features, feature_error
 from scwlearn.data.formats import number_pattern
 from scwlearn.data.io.errors import DataError, shown
 
@@ -251,8 +251,11 @@ class _Column:
 
         Where some are none, such as 2026-02-30, the reader says in which record.
         """
-        if not texts or not all(is_date(text) or _LIKE_DATE.fullmatch(text) for text in texts):
-            return False
+        try:
+            if not texts or not all(is_date(text) or _LIKE_DATE.fullmatch(text) for text in texts):
+                return False
+        except UnicodeEncodeError as error:
+            raise feature_error("unicode", self.name, error.object, skippable=False) from None
         if not any(map(is_date, texts)):
             problem = f"column {self.name!r} has dates; they must be written as 2026-11-17 or 2026-11-17 14:30:00"
             hint = "convert them, leave the column out with {ignore}, or name it in {categorical}"

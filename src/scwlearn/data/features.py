@@ -190,8 +190,7 @@ class Features:
         """Return the features of each record by name."""
         found = []
         for number, record in enumerate(records):
-            if not isinstance(record, dict):
-                raise TypeError(f"examples[{number}] must be a dict, got {type(record).__name__}")
+            _check_dicts([record], number)
             try:
                 found.append(self.read(record))
             except DataError as error:
@@ -236,7 +235,9 @@ class Features:
             columns = dict.fromkeys(table_columns(examples, records, features))
             values = {name: each for name, each in values_by_key(records, features).items() if name in columns}
             return detect(values, features, columns=[*columns]).features
-        return detect(values_by_key(islice(examples, SAMPLE), features), features).features
+        records = [*islice(examples, SAMPLE)]
+        _check_dicts(records)
+        return detect(values_by_key(records, features), features).features
 
     def spec(self, *, label: str | None = None, weight: str | None = None, slots: int = 0) -> FeatureSpec:
         """Return the declaration for the native readers; `label` and `weight` are keys that are not features."""
@@ -272,6 +273,12 @@ class Features:
         """Return what is declared as a JSON object."""
         values: dict[str, Any] = to_json(self, defaults=False)
         return values
+
+
+def _check_dicts(examples: Sequence[Any], first: int = 0) -> None:
+    for number, example in enumerate(examples, first):
+        if not isinstance(example, dict):
+            raise TypeError(f"examples[{number}] must be a dict, got {type(example).__name__}")
 
 
 def date_features(key: str) -> list[str]:

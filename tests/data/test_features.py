@@ -263,6 +263,14 @@ def test_features_are_values():
     assert not features.is_plain
 
 
+def test_equal_features_have_equal_hashes():
+    one, other = (
+        Features(kinds=dict(kinds)) for kinds in ([("a", "text"), ("b", "date")], [("b", "date"), ("a", "text")])
+    )
+    assert one == other
+    assert len({one, other}) == 1
+
+
 def test_features_are_found_in_records_and_tables():
     import polars as pl
     import pyarrow as pa

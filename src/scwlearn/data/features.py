@@ -147,7 +147,7 @@ class Features:
         return self == PLAIN
 
     def __hash__(self) -> int:
-        return hash((tuple(self.kinds.items()), self.others, self.interactions))
+        return hash((frozenset(self.kinds.items()), self.others, self.interactions))
 
     def __repr__(self) -> str:
         """Return what is declared."""

@@ -236,3 +236,10 @@ def test_a_huge_cell_or_an_open_quote_takes_bounded_memory(start):
         with pytest.raises(ValueError, match="a record has at most 1048576 bytes; is a quote not closed"):
             [*read_batches([file], options=options, format="csv")[1]]
         assert 2**16 < taken() < 8 * 2**20
+
+
+@pytest.mark.parametrize("text", [b"y,label,x\n1,2,3\n", b'{"y": 1, "label": 2, "x": 3}\n'])
+def test_an_ignored_column_is_not_the_label(text):
+    schema, examples = read(text, features=Features(kinds={"y": "ignore"}))
+    assert schema.label == "label"
+    assert examples == [({"x": 3}, 2)]

@@ -42,7 +42,9 @@ def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions
     check_names(names)
     known = {*names}
     if schema.label is None:
-        label = default_label(names, optional=optional, ignored=ignored)
+        ignored_names = {*schema.ignore}
+        own = [name for name in names if name not in ignored_names]
+        label = default_label(own, optional=optional, ignored=ignored)
     else:
         label = find_column(schema.label, names)
     weight = None if schema.weight is None else find_column(schema.weight, names)

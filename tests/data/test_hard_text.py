@@ -233,3 +233,11 @@ def test_a_delimiter_in_quoted_cells_does_not_separate():
 def test_declared_names_must_be_valid_unicode(declared):
     with pytest.raises(ValueError, match=r"must be valid Unicode, got '\\ud800'"):
         Features(**declared)
+
+
+@pytest.mark.parametrize("mark", ["BZh91AY&SY", "PAR1", "ARROW1"])
+@pytest.mark.parametrize("format", ["vw", "csv", "tsv"])
+def test_the_first_name_or_label_may_be_the_mark_of_a_binary_file(mark, format):
+    label = mark if format == "vw" else "a"
+    text = written([made([{mark: 1.0, "x": 2.0}], [label])], format, label="z" if format != "vw" else "label")
+    assert read(text, **({} if format == "vw" else {"label": "z"})) == (format, [{mark: 1.0, "x": 2.0}], [label])

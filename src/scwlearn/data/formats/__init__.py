@@ -13,6 +13,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
+from scwlearn.data.io.decompress import compression_of
 from scwlearn.data.io.errors import DataError, shown
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ def format_of_path(path: str) -> str | None:
 
 
 def starts_binary(text: bytes) -> bool:
-    """Return whether data that starts so would be taken for a binary format."""
-    return _binary_format(text) is not None
+    """Return whether data that starts so would be taken for a binary format, or for compressed."""
+    return _binary_format(text) is not None or compression_of(text) is not None
 
 
 def after_quoted_cell(line: bytes) -> bytes | None:

@@ -107,7 +107,7 @@ FAULTS = [
     (
         b"[[1, 2], [3, 4]]",
         'data.json, line 1, record 1, column 2: a record of an array must be an object, such as {"label": 1}; '
-        "found '[1, 2], [3, 4]]'",
+        "found '[1, 2]'",
     ),
     (
         GOOD + b'{"y": 1, x: 1}]',
@@ -261,3 +261,11 @@ def test_the_texts_of_the_first_records():
     cutter = JsonArrayCutter()
     assert cutter.last_end(np.frombuffer(b"  7", dtype=np.uint8)) == 3
     assert cutter.is_closed
+
+
+@pytest.mark.parametrize("record", ["5", '[1,{"z":2}]', '"a, b"', "null"])
+def test_the_excerpt_of_a_record_ends_with_it(record):
+    text = f'[{{"label": 1, "x": 1}}, {record}, {{"label": 0, "x": 2}}]'
+    with pytest.raises(DataError) as caught:
+        [*read_batches([io.BytesIO(text.encode())])[1]]
+    assert caught.value.found == repr(record)

@@ -183,6 +183,7 @@ class JsonReader(Reader):
             problem, hint = 'a line must be an object, such as {"label": 1}', None
             if piece.part != "lines":
                 problem = 'a record of an array must be an object, such as {"label": 1}'
+                found = split_json(np.frombuffer(found, dtype=np.uint8), "array rest", 1)[0][0]
             elif found.startswith(b"["):
                 hint = "use {format=json} for an array of objects"
             error = DataError(problem, found=_excerpt(kind, found), column=column, hint=hint)

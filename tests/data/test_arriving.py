@@ -1,6 +1,7 @@
 """What is read depends on the bytes of a stream only, not on when they arrive."""
 
 import io
+import json
 
 import pytest
 from hypothesis import given
@@ -173,3 +174,17 @@ def test_a_model_of_dates_reads_dates_in_cells():
     options = ReaderOptions(labels="ignored", detects=False, known_names=lambda: known)
     ((row, _, _),) = outcome(b"sent,n\n2026-11-17,1\n", [], options=options)[1:]
     assert "sent.weekday.sin" in row
+
+
+@pytest.mark.parametrize("form", ["{}\n", "[{}]"])
+@pytest.mark.parametrize("chunk_bytes", [100, 3000, 50_000, None])
+def test_the_first_label_decides_however_late_it_is(form, chunk_bytes):
+    # It is behind the records that are looked at first, and in another chunk than the next ones.
+    labels = [None] * 1200 + ["a"] + [None] * 300 + [1, "b", 2] * 100
+    records = [f'{{"x": {i}, "label": {json.dumps(label)}}}' for i, label in enumerate(labels)]
+    text = form.replace("{}", ("\n" if form[0] == "{" else ",\n").join(records)).encode()
+    options = ReaderOptions(labels="optional", on_error="skip", chunk_bytes=chunk_bytes)
+    _, batches = read_batches([io.BytesIO(text)], options=options)
+    read = [label for batch in batches for label in label_list(batch)]
+    assert [label for label in read if label is not None] == ["a", *["b"] * 100]
+    assert options.skipped.count == 200

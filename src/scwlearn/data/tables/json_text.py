@@ -92,6 +92,27 @@ class JsonReader(Reader):
         # Until the schema is complete, to count records that cannot be read.
         self._spec, self._labels = PLAIN.spec(), "any"
 
+    def chunks(self) -> Generator[Any, None, None]:
+        """Yield chunks of lines, and look for the first label in all of them, in order."""
+        for chunk in super().chunks():
+            if not isinstance(chunk, TooLong):
+                self.look_for_label(_Piece(np.frombuffer(chunk, dtype=np.uint8)))
+            yield chunk
+
+    def look_for_label(self, piece: _Piece) -> None:
+        """Set the kind of the labels if the first one is in this piece, unless it is known."""
+        if not self.is_resolved or self._labels != "any" or self.schema.label is None or self.options.ignores_labels:
+            return
+        # It does not matter what else is in the records.
+        spec = replace(self.schema.features, kinds={}, others="ignore", interactions=()).spec(label=self.schema.label)
+        (_, (numbers, _, words, _), *_), _ = parse_json(
+            piece.text, spec, "any", True, True, 1, piece.part, piece.is_last
+        )
+        if words:
+            self._labels = "strings"
+        elif not np.isnan(numbers).all():
+            self._labels = "numeric"
+
     def may_begin(self, text: memoryview) -> bool:
         """Return whether some record has a key that the model of a table knows, or whether there are enough records."""
         if not is_complete(self.schema):
@@ -107,7 +128,7 @@ class JsonReader(Reader):
     def parse_piece(self, piece: _Piece) -> Parsed:
         """Parse records; the first ones complete the schema."""
         if not self.is_resolved:
-            self._resolve(_sample(piece))
+            self._resolve(piece)
         optional, skips, most = self.flags
         used = np.zeros(1, dtype=np.int64)
         (rows, labels, weights, places, count, (bad, first)), found_at = parse_json(
@@ -129,8 +150,9 @@ class JsonReader(Reader):
         parsed, rest = Parsed(batches, count, errors, len(bad) - len(first), broken), rest_of(piece.text, used)
         return parsed if rest is None else parsed._replace(rest=partial(self.parse_piece, piece.cut(rest)))
 
-    def _resolve(self, sample: list[dict[str, Any]]) -> None:
+    def _resolve(self, piece: _Piece) -> None:
         """Complete the schema, if there are records."""
+        sample = _sample(piece)
         if not sample:
             return
         schema, features = self.schema, self.schema.features
@@ -159,6 +181,7 @@ class JsonReader(Reader):
         self._labels = declared or ("any" if first is None else "strings" if isinstance(first, str) else "numeric")
         self._spec = spec_of(self.schema, self.options)
         self.is_resolved = True
+        self.look_for_label(piece)
 
     def _roles(self, keys: list[str], names: list[str]) -> tuple[str | None, str | None]:
         """Return the label and the weight, given the keys of the first records and the names of all values."""
@@ -298,14 +321,16 @@ class JsonArrayReader(JsonReader):
     def chunks(self) -> Generator[Any, None, None]:
         """Yield pieces of the array, the last of which must end it."""
         part, lines, columns, is_last = self.first_part, 0, 0, False
-        for chunk in super().chunks():
+        for chunk in Reader.chunks(self):
             if isinstance(chunk, TooLong):
                 yield chunk
                 return
             # What is left at the end of the stream has not been cut.
             is_last, self._is_cut = not self._is_cut, False
             text = _ended(chunk)
-            yield _Piece(text, part, is_last, lines, columns)
+            piece = _Piece(text, part, is_last, lines, columns)
+            self.look_for_label(piece)
+            yield piece
             newlines, behind = text_extent(text[: len(chunk)])
             lines, columns = lines + newlines, behind if newlines else columns + behind
             part = "array end" if self._cutter.is_closed else "array rest"

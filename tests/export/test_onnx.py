@@ -9,10 +9,11 @@ import pytest
 import scwlearn
 from scwlearn.cli.app import run
 from scwlearn.files import SavedModel
+from scwlearn.rules import all_rules
 from scwlearn.runs.trained_model import TrainedModel
 from use_examples import arrays, csv_model, libsvm_model, saved
 
-onnx = pytest.importorskip("onnx")
+onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
 
 from scwlearn.export.onnx import to_onnx  # noqa: E402
 
@@ -37,8 +38,7 @@ ESTIMATORS = {
 
 
 def session(content):
-    runtime = pytest.importorskip("onnxruntime")
-    return runtime.InferenceSession(content)
+    return onnxruntime.InferenceSession(content)
 
 
 def test_inputs_outputs_and_metadata():
@@ -75,6 +75,24 @@ def test_a_runtime_computes_the_outputs_of_the_model(name, classes):
     # The learner's order of classes, by first appearance, differs from that of the labels.
     model = ESTIMATORS[name]().partial_fit(x[:200], y[:200])
     check_agreement(model, np.vstack([x[200:], np.zeros((1, x.shape[1])), 100 * x[:5]]))
+
+
+@pytest.mark.parametrize("level", ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_ALL"])
+@pytest.mark.parametrize("costs", [None, {"a": {"b": 5.0}}])
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)
+def test_no_optimisation_changes_which_class_is_the_most_probable(rule, costs, level):
+    random = np.random.default_rng(0)
+    x, tests = random.normal(size=(300, 4)), random.normal(size=(500, 4)) * 2
+    y = np.array(["c", "a", "b"])[np.digitize(x[:, 0], [-0.5, 0.5])]
+    new = getattr(scwlearn, rule.estimator)
+    model = new(random_state=0, scale="rms", fit_intercept=False, costs=costs).fit(x, y)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    exported = to_onnx(TrainedModel.from_saved(SavedModel.from_model(model)))
+    labels, _, chances = onnxruntime.InferenceSession(exported, options).run(None, {"X": tests})
+    assert labels.tolist() == model.predict(tests).tolist()
+    most_probable = model.classes_[model.predict_proba(tests).argmax(axis=1)]
+    assert model.classes_[chances.argmax(axis=1)].tolist() == most_probable.tolist()
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -17,8 +17,8 @@ from scwlearn.data.weights import check_weights, training_classes
 from scwlearn.estimators.base import OnlineClassifier, as_random_state
 from scwlearn.learning.tuning import combinations, count_each, nearest_first
 
-# Parameters of `fit` as a whole: all cells learn the same examples once, in the same order.
-_OF_FIT = ("n_epochs", "shuffle", "random_state", "n_jobs")
+# Parameters that change no cell: all learn the same examples once, in the same order, and count mistakes.
+_OF_FIT = ("n_epochs", "shuffle", "random_state", "n_jobs", "costs")
 
 Array = NDArray[np.float64]
 
@@ -39,8 +39,8 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     estimator : OnlineClassifier, default=None
         The classifier to tune, with the settings that all cells have in common; None for `SCW1()`.
     param_grid : dict of str to list, default=None
-        The values to try for each parameter of the classifier, other than `n_epochs`, `shuffle`, `random_state` and
-        `n_jobs`; None for the paper's grid of its algorithm.
+        The values to try for each parameter of the classifier, other than `n_epochs`, `shuffle`, `random_state`,
+        `n_jobs` and `costs`; None for the paper's grid of its algorithm.
     random_state : int, RandomState or None, default=None
         Random seed for shuffling, the same for all cells; None for that of `estimator`.
     n_jobs : int or None, default=-1

@@ -237,6 +237,8 @@ def _with_top(graph: Graph, p: Node, top: Node, classes: int) -> Node:
     """Make the probability of the top class the only largest one, as `predict_proba` does."""
     as_likely = graph.to_int(p >= graph.op("GatherElements", p, top, axis=1))
     tied = graph.op("Greater", graph.op("ReduceSum", as_likely, [1], keepdims=1), 1)
-    largest = graph.op("ReduceMax", p, [1], keepdims=1) * MARGIN
+    largest = graph.op("ReduceMax", p, [1], keepdims=1)
+    # ONNX Runtime leaves out a multiplication by a number that is nearly 1.
+    largest = largest + largest * (MARGIN - 1.0)
     lifted = graph.op("Where", graph.op("Equal", np.arange(classes), top), largest, p)
     return graph.op("Where", tied, _normalized(graph, lifted), p)

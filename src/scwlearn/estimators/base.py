@@ -28,7 +28,6 @@ from scwlearn.estimators.fixed import check_fixed, fixed_settings
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.settings import Face, settings_for
-from scwlearn.learning.signatures import docstring, initializer
 from scwlearn.rules import Rule
 
 Array = NDArray[np.float64]
@@ -385,13 +384,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         if not self._fitted(name).is_fitted:
             raise AttributeError(f"{type(self).__name__} has no {name} before it has learned from an example")
         return self._classifier
-
-
-def make_class(rule: Rule, face: Face, base: type[OnlineClassifier]) -> type[OnlineClassifier]:
-    """Return the estimator class of a rule."""
-    name = rule.kernel_estimator if face is Face.KERNEL_ESTIMATOR else rule.estimator
-    contents = {"__doc__": docstring(face, rule), "__module__": ESTIMATORS, "_rule": rule}
-    return type(name, (base,), {"__init__": initializer(name, face, rule), **contents})
 
 
 def _new_of_rule(rule: Rule, face: Face) -> OnlineClassifier:

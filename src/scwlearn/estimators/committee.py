@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn.data.rows import Rows
-from scwlearn.estimators.base import OnlineClassifier, make_class
+from scwlearn.estimators.base import OnlineClassifier
 from scwlearn.estimators.linear import ExplainedClassifier
+from scwlearn.estimators.making import make_class
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.config import configure
 from scwlearn.learning.settings import Face

@@ -13,7 +13,8 @@ from scwlearn._util.locks import reading
 from scwlearn._util.real_numbers import real_number
 from scwlearn.data.rows import Rows
 from scwlearn.data.weights import ClassWeights
-from scwlearn.estimators.base import OnlineClassifier, make_class
+from scwlearn.estimators.base import OnlineClassifier
+from scwlearn.estimators.making import make_class
 from scwlearn.estimators.margin_variance import MarginVariance
 from scwlearn.kernels.functions import PARAMETERS, PRECOMPUTED, Kernel
 from scwlearn.kernels.learner import KernelLearner, kernel_config

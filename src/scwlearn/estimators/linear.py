@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from scwlearn._util.locks import reading
 from scwlearn.data.rows import Rows, as_vector
-from scwlearn.estimators.base import OnlineClassifier, make_class
+from scwlearn.estimators.base import OnlineClassifier
+from scwlearn.estimators.making import make_class
 from scwlearn.estimators.margin_variance import MarginVariance
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.explain import explain_row

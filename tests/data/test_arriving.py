@@ -95,6 +95,17 @@ def test_detection_does_not_depend_on_when_bytes_arrive(text, cuts):
     assert outcome(text, cuts) == outcome(text, [])
 
 
+def test_a_model_of_vw_text_reads_each_line_of_it_at_once():
+    text = b"spam tag|a b\nham tag|c d\n"
+    schema, _ = read_batches([io.BytesIO(text)], format="vw")
+    stream = Pieces(text, [text.index(b"\n") + 1])
+    options = ReaderOptions(labels="ignored", eager=True, read_ahead=False)
+    read, batches = read_batches([stream], schema.fixed(schema.features), options)
+    assert read.format == "vw"
+    assert len(next(batches)) == 1
+    assert len(stream.pieces) == 1
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_a_model_reads_each_record_of_its_own_table_at_once(name):
     text = TABLES[name][0]

@@ -31,7 +31,8 @@ FAULTS = {
     "a label that touches the bar": (
         b"1|n a",
         1,
-        "a line must start with a label and a space; text that touches the bar is a tag; found '1'",
+        "a line must start with a label and a space; text that touches the bar is a tag; found '1' "
+        "(use format=... if bars separate the cells of a table)",
     ),
     "nan for a label": (b"NaN |n a", 1, f"{LABEL}; found 'NaN'"),
     "inf for a label": (b"-inf |n a", 1, f"{LABEL}; found '-inf'"),

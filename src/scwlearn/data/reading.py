@@ -187,7 +187,9 @@ def _detect(stream: Stream, known: Schema | None, given: dict[str, Any]) -> str:
         if found is not None:
             return found
     try:
-        return detect_format(deciding(stream.peek(is_enough)), stream.name)
+        format = None if known is None else known.format
+        head = stream.peek(lambda head: is_enough(head, format))
+        return detect_format(deciding(head, format), stream.name)
     except DataError:
         if known is None:
             raise

@@ -103,26 +103,27 @@ def after_quoted_cell(line: bytes) -> bytes | None:
     return None if found is None else found[1]
 
 
-def is_enough(head: bytes) -> bool:
+def is_enough(head: bytes, known: str | None = None) -> bool:
     """Return whether no more bytes can change which format `deciding` of them shows."""
-    return _binary_format(head) is not None or _decided(head) is not None or b"\0" in head
+    return _binary_format(head) is not None or _decided(head, known) is not None or b"\0" in head
 
 
-def deciding(head: bytes) -> bytes:
+def deciding(head: bytes, known: str | None = None) -> bytes:
     """Return the bytes that `detect_format` should see: the same ones, however many more have arrived by now.
 
-    That is the text up to the first telling line; all of it if there is none, or if that line is ambiguous.
+    That is the text up to the first telling line; all of it if there is none, or if that line is ambiguous. What may be
+    VW text is not, if that is the known format of a model.
     """
-    return _decided(head) or head
+    return _decided(head, known) or head
 
 
-def _decided(head: bytes) -> bytes | None:
+def _decided(head: bytes, known: str | None) -> bytes | None:
     """Return the text up to the first telling line; None if there is none yet, or if it is ambiguous."""
     end = 0
     for line in head.split(b"\n")[:-1]:
         end += len(line) + 1
         if _is_telling(line.strip()):
-            return None if _is_ambiguous(line.strip()) else head[:end]
+            return None if known != "vw" and _is_ambiguous(line.strip()) else head[:end]
     return None
 
 

@@ -115,7 +115,7 @@ class _Reader(LineReader):
             "sum": f"the values of a repeated feature must add up to {ALLOWED_NUMBER}",
             "name": "words must be UTF-8 text without control characters",
         }
-        hint = {"hint": "use {format} if bars separate the cells of a table"} if kind in ("bar", "glued") else {}
+        hint = {"hint": "use {format} if bars separate the cells of a table"} if kind == "glued" else {}
         return {"problem": problems[kind], **hint}
 
 

@@ -199,3 +199,21 @@ def test_the_first_label_decides_however_late_it_is(form, chunk_bytes):
     read = [label for batch in batches for label in label_list(batch)]
     assert [label for label in read if label is not None] == ["a", *["b"] * 100]
     assert options.skipped.count == 200
+
+
+ROWS = st.lists(
+    st.dictionaries(st.sampled_from(["x", "y", "Class", "label"]), st.integers(1, 3)), min_size=1, max_size=6
+)
+
+
+@given(ROWS, CUTS, st.lists(st.sampled_from(["x", "y", "y=a", "Class", "label=b"])))
+def test_a_feature_of_a_model_is_not_taken_for_the_label(rows, cuts, known):
+    options = ReaderOptions(labels="ignored", eager=True, read_ahead=False, detects=False, known_names=lambda: known)
+    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    found = outcome(text, cuts, options=options)
+    assert [{name: row[name] for name in row if name in known} for row, _, _ in found[1:]] == [
+        {name: value for name, value in row.items() if name in known} for row in rows
+    ]
+    table = "x,y\n" + "".join(f"{row.get('x', '')},{row.get('y', '')}\n" for row in rows)
+    read = outcome(table.encode(), cuts, options=options)[1:]
+    assert [row.get("y") for row, _, _ in read if "y" in known] == [row.get("y") for row in rows if "y" in known]

@@ -22,11 +22,19 @@ from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import Parsed, Reader, TooLong, rest_of
 from scwlearn.data.records import record_batches, record_error
-from scwlearn.data.schema import Schema, check_roles, default_label, listed, spec_of
-from scwlearn.data.tables.resolve import find_column, is_complete, missing_keys, wanted_columns
+from scwlearn.data.schema import LABEL_NAMES, Schema, check_roles, listed, spec_of
+from scwlearn.data.tables.resolve import (
+    find_column,
+    is_complete,
+    known_labels,
+    missing_keys,
+    usual_label,
+    wanted_columns,
+)
 
 Text = NDArray[np.uint8]
 
+_USUAL_LABELS = [each for name in LABEL_NAMES for each in (name, name.capitalize(), name.upper())]
 _NEWLINE = ord("\n")
 _DECODER = json.JSONDecoder(parse_int=float)
 _CONSTANT = re.compile(rb"-?\w+")
@@ -155,6 +163,11 @@ class JsonReader(Reader):
         sample = _sample(piece)
         if not sample:
             return
+        if self.schema.label is None and self.options.ignores_labels and self.options.known_names is not None:
+            # Which records have arrived must not matter.
+            known = {*self.schema.features.kinds} | known_labels(_USUAL_LABELS, self.options)
+            ignored = {name: "ignore" for name in _USUAL_LABELS if name not in known}
+            self.schema = replace(self.schema, features=self.schema.features.declare(ignored))
         schema, features = self.schema, self.schema.features
         values = values_by_key(sample, features)
         names = [*values]
@@ -187,9 +200,7 @@ class JsonReader(Reader):
         """Return the label and the weight, given the keys of the first records and the names of all values."""
         schema, optional = self.schema, self.options.optional_labels
         if schema.label is None:
-            ignored = {*schema.ignore}
-            own = [key for key in keys if key not in ignored]
-            label = default_label(own, optional=optional, ignored=self.options.ignores_labels, what="key")
+            label = usual_label(keys, schema, self.options, "key")
         else:
             label = find_column(schema.label, names)
         weight = None if schema.weight is None else find_column(schema.weight, names)

@@ -38,15 +38,10 @@ def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions
     DataError
         If two columns have the same name, or a column of the schema is missing.
     """
-    optional, ignored = options.optional_labels, options.ignores_labels
+    optional = options.optional_labels
     check_names(names)
     known = {*names}
-    if schema.label is None:
-        ignored_names = {*schema.ignore}
-        own = [name for name in names if name not in ignored_names]
-        label = default_label(own, optional=optional, ignored=ignored)
-    else:
-        label = find_column(schema.label, names)
+    label = usual_label(names, schema, options) if schema.label is None else find_column(schema.label, names)
     weight = None if schema.weight is None else find_column(schema.weight, names)
     absent = {
         role: name
@@ -185,6 +180,19 @@ def missing_columns(schema: Schema, names: Sequence[str]) -> list[str]:
         separator = re.compile(re.escape(schema.features.separator))
         missing -= {name[: found.start()] for name in names for found in separator.finditer(name)}
     return [name for name in wanted_columns(schema) if name in missing]
+
+
+def usual_label(names: Sequence[str], schema: Schema, options: ReaderOptions, what: str = "column") -> str | None:
+    """Return the column or key with the usual name of a label, unless it is ignored or a feature that a model knows."""
+    left_out = {*schema.ignore} | known_labels(names, options)
+    own = [name for name in names if name not in left_out]
+    return default_label(own, optional=options.optional_labels, ignored=options.ignores_labels, what=what)
+
+
+def known_labels(names: Sequence[str], options: ReaderOptions) -> set[str]:
+    """Return the usual names of labels among some names that are features of the model."""
+    usual = [name for name in names if name.lower() in LABEL_NAMES]
+    return {*known_kinds(usual, options.known_names())} if usual and options.known_names is not None else set()
 
 
 def find_column(name: str, names: Sequence[str]) -> str:

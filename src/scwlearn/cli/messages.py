@@ -11,7 +11,7 @@ from scwlearn.data.io.remote import without_credentials
 SCHEMA_FIXED = "scwlearn.schema_fixed"
 
 # Options of reading that apply to the data of a model, too.
-_NOT_IN_SCHEMA = {"on_error", "max_record_bytes", "header", "no_header", "delimiter"}
+_NOT_IN_SCHEMA = {"on_error", "max_record_bytes", "format", "header", "no_header", "delimiter"}
 # Options that declare features.
 _FEATURES = (
     "--ignore", "--numeric", "--categorical", "--text", "--date", "--missing", "--decimal", "--ngram", "--skips",

@@ -271,6 +271,21 @@ def test_each_line_of_a_pipe_is_answered_at_once(tmp_path, format):
         assert process.wait() == 0
 
 
+def test_a_model_of_a_table_with_bars_answers_each_line_of_a_pipe(tmp_path, capsys):
+    path = trained(tmp_path, "age group|label\n" + "old|0\nyoung|1\n" * 20, ending=".csv")
+    with subprocess.Popen([*COMMAND, "predict", path, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(b"age group|label\n")
+        for line, expected in [(b"old|0\n", b"0\n"), (b"young|\n", b"1\n"), (b'"a|b"|1\n', b"1\n")]:
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline() in ((b"0\n", b"1\n") if b"a|b" in line else (expected,))
+        process.stdin.close()
+        assert process.wait() == 0
+    assert run(["predict", path, written(tmp_path / "some.vw", "1 |\n0 |\n")]) == 1
+    missing = "lines must have keys of the training data; missing: 'age group'"
+    assert f"{missing} (use --format if this is no VW text)" in capsys.readouterr().err
+
+
 def test_a_model_of_records_reads_a_table_from_a_pipe_as_from_a_file(tmp_path, capsys):
     model = scwlearn.StreamClassifier("arow")
     for zip_code, label in [("12", "a"), ("13", "b"), ("x", "c")] * 20:

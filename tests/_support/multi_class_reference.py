@@ -60,12 +60,11 @@ def shared_second_order_perceptron(m, v, t):
 def shared_narow(m, v, t, b=1.0):
     """After the step the variance of the margin is 1/b, where it was more."""
     both = 2 * v
-    judged = m / (b * both) if both > 1 / b else m
-    if judged >= 1:
-        return None
-    k = max(0.0, (b * both - 1) / v)
-    part = (b * both - 1) / (b * both**2) if both > 1 / b else 0.0
-    return 1 - part * (m + both), k / (1 + k * v), k, 1.0
+    if both <= 1 / b:
+        return (1.0, 0.0, 0.0, 1.0) if m < 1 else None
+    k = (b * both - 1) / v
+    alpha = 1 / (b * both) - m * (b * both - 1) / (b * both**2)
+    return (alpha, k / (1 + k * v), k, 1.0) if m / (b * both) < 1 else None
 
 
 def shared_iellip(m, v, t, b=0.3, c=0.1):

@@ -110,9 +110,11 @@ def second_order_perceptron(m, v, t):
 
 
 def narow(m, v, t, b=1.0):
-    beta = (b * v - 1) / (b * v**2) if v > 1 / b else 0.0
-    judged = m / (b * v) if v > 1 / b else m
-    return (1 - beta * (m + v), beta, (b * v - 1) / v if v > 1 / b else 0.0, 1.0) if judged < 1 else None
+    if v <= 1 / b:
+        return (1.0, 0.0, 0.0, 1.0) if m < 1 else None
+    beta = (b * v - 1) / (b * v**2)
+    # 1 - beta (m + v), which would be nothing but rounding if v is large.
+    return (1 / (b * v) - beta * m, beta, (b * v - 1) / v, 1.0) if m / (b * v) < 1 else None
 
 
 def iellip(m, v, t, b=0.3, c=0.1):

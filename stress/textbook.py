@@ -3,7 +3,7 @@
 How much of a difference is rounding? Two more textbooks compute in double precision, from rows that are changed by some
 units in the last place. Rounding in the loops amounts to the same, and the stream amplifies both alike, so a difference
 that is far larger than those between the textbooks is an error. What the first one rounds itself is about 2^-11 of
-them. Where a decision is a tie up to rounding, the case ends.
+them. Where a decision is a tie up to rounding, or the loops bound a step, the case ends.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ _LOST = 1e-7
 _TIE = 1e-5
 # A step that changes a score or a variance by less is not taken (native/core/step.hpp has 1e-12).
 _SMALL_STEP = 1e-11
-# Larger steps are not taken: alpha, and the move in the metric of Sigma (native/core/step.hpp has 1e250 and 1e140).
-_LARGE_STEP, _LARGE_MOVE = 1e249, 1e139
-# Near the bounds of docs/numerics.md, steps are cut.
-_SMALLEST_VARIANCE = 1e-100
+# Larger steps are not taken: alpha, the move in the metric of Sigma, and the factor that shrinks the mean
+# (native/core/step.hpp has 1e250, 1e140 and 1e150).
+_LARGE_STEP, _LARGE_MOVE, _LARGE_FACTOR = 1e249, 1e139, 1e149
+# A step that shrinks a variance by more is cut (native/core/step.hpp has 1e100), and so are those near the smallest.
+_LARGE_SHRINK, _SMALLEST_VARIANCE = 1e99, 1e-100
 
 
 class Setup(NamedTuple):
@@ -90,7 +91,8 @@ class _Stream:
         self.learner = setup.learner()
         self.textbook, self.rounded = setup.textbook(size), [setup.textbook(size, np.float64) for _ in range(2)]
         self.scale = np.sqrt(np.longdouble(setup.initial_variance))
-        self.largest = np.full(size, np.longdouble(1e-300))
+        #: The largest values so far of the weights of each class.
+        self.largest = np.zeros((1, size), np.longdouble)
         self.difference = 0.0
 
     def copy(self) -> _Stream:
@@ -113,7 +115,8 @@ class _Stream:
         happened = []
         for row, label in zip(rows, y.tolist(), strict=True):
             happened.append(self.textbook.learn_one(row, label))
-            self.largest = np.maximum(self.largest, np.abs(self._weights(self.textbook)).max(axis=0))
+            weights = np.abs(self._weights(self.textbook))
+            self.largest = np.maximum(np.pad(self.largest, ((0, len(weights) - len(self.largest)), (0, 0))), weights)
         others = []
         for rounded in self.rounded:
             changed = (rows * (1 + _CHANGE * numbers.uniform(-1, 1, rows.shape))).astype(np.float64)
@@ -143,21 +146,26 @@ class _Stream:
         return not self.difference < _LOST or not np.isfinite(sigma).all() or not smallest > _SMALLEST_VARIANCE
 
     def is_tie(self, x: NDArray[np.float64], label: int) -> bool:
-        """Whether the textbook decides otherwise about a row if scores change by the part `_TIE`.
+        """Whether the textbook decides otherwise about a row if scores change by the part `_TIE`, or the loops may.
 
-        A step that is no larger than rounding is not taken (native/core/step.hpp), which is another such decision.
+        A score of weights that have all been 0 is exact, and no tie.
         """
         (row,) = self.wide(x[np.newaxis])
-        change = _TIE * (self.largest @ np.abs(row)) / max(row @ row, np.longdouble(1e-300)) * row
-        if isinstance(self.textbook, OneVersusRestTextbook):
-            rest = [(model, 1 if number == label else -1) for number, model in enumerate(self.textbook.models)]
-            return self._scores_tie(row, change) or any(_is_tie(model, row, sign, change) for model, sign in rest)
-        return self._scores_tie(row, change) or _is_tie(self.textbook, row, label, change)
-
-    def _scores_tie(self, row: _Long, change: _Long) -> bool:
-        """Whether two classes have scores so close that either may be the rival, or the prediction."""
-        scores = np.sort(self._weights(self.textbook) @ row)
-        return bool((np.diff(scores) <= 2 * abs(change @ row)).any())
+        # A new class has the score 0; so has the other one of two.
+        rounding = np.append(_TIE * (self.largest @ np.abs(row)), 0.0)
+        textbook = deepcopy(self.textbook)
+        if isinstance(textbook, Textbook):
+            return _scores_tie(np.array([textbook.mu @ row, 0.0]), rounding) or _is_tie(
+                textbook, row, label, rounding[0]
+            )
+        if len(textbook.W) and _scores_tie(textbook.W @ row, rounding[: len(textbook.W)]):
+            return True
+        if label == len(textbook.W):
+            textbook.add_class()
+        if isinstance(textbook, OneVersusRestTextbook):
+            models = enumerate(textbook.models)
+            return any(_is_tie(model, row, 1 if c == label else -1, rounding[c]) for c, model in models)
+        return _is_tie(textbook, row, label, rounding.max())
 
     def _learned(self) -> _State:
         model = self.learner.model
@@ -183,7 +191,7 @@ class _Stream:
 
     def _distance(self, one: _State, other: _State) -> float:
         """Return the largest difference of weights by their largest values, and of Sigma by its diagonal."""
-        moved = np.abs(one.weights - other.weights) / self.largest
+        moved = np.abs(one.weights - other.weights) / np.maximum(self.largest.max(axis=0), 1e-300)
         if other.sigma.ndim == 3:
             roots = np.sqrt(np.diagonal(other.sigma, axis1=1, axis2=2))
             spread = np.abs(one.sigma - other.sigma) / (roots[:, :, np.newaxis] * roots[:, np.newaxis, :])
@@ -193,47 +201,61 @@ class _Stream:
         return found if found == found else np.inf
 
 
-def _is_tie(model: Any, row: _Long, label: int, change: _Long) -> bool:
-    """Whether a textbook takes another decision with a score that is a little smaller or larger."""
-    if _is_not_taken(model, row, label) or ("romma" in model.name and _is_parallel(model, row, label)):
+def _scores_tie(scores: _Long, rounding: _Long) -> bool:
+    """Whether two classes have scores so close that either may be the rival, or the prediction."""
+    close = np.abs(np.subtract.outer(scores, scores)) < np.add.outer(rounding, rounding)
+    return bool(np.triu(close, 1).any())
+
+
+def _is_tie(model: Any, row: _Long, label: int, rounding: _Long) -> bool:
+    """Whether a textbook moves only with a score that is a little smaller or larger, or the loops bound its step."""
+    if _is_bounded(model, row, label) or ("romma" in model.name and _is_unsolvable(model, row, label)):
         return True
-    outcomes = []
-    for sign in (-1, 0, 1):
-        other = deepcopy(model)
-        if isinstance(model, Textbook):
-            other.mu = model.mu + sign * change
-        elif label < len(model.W):
-            other.W[label] += sign * change
-        outcomes.append(other.learn_one(row, label))
+    outcomes = [_shifted(model, row, label, sign * rounding).learn_one(row, label)[1] for sign in (-1, 0, 1)]
     return len({*outcomes}) > 1
 
 
-def _is_not_taken(model: Any, row: _Long, label: int) -> bool:
-    """Whether the step of a textbook is no more than rounding at its row, or too large, and so is not taken."""
+def _shifted(model: Any, row: _Long, label: int, change: _Long) -> Any:
+    """Return a copy of a textbook in which the score of a row is larger by a number."""
+    other = deepcopy(model)
+    if not isinstance(model, Textbook):
+        other.W[label] += change / (row @ row) * row
+        return other
+    other.mu = model.mu + change / (row @ row) * row
+    # Some rules decide by theta.
+    other.theta = model.theta + change / _seen(model, row)[1] * row
+    return other
+
+
+def _is_bounded(model: Any, row: _Long, label: int) -> bool:
+    """Whether the loops do not take a step of a textbook, or cut it: it is no more than rounding, or too large."""
     after = deepcopy(model)
-    after.learn_one(row, label)
-    if np.shape(after.S) != np.shape(model.S):
+    if model.covariance != "full":
+        # The loops bound a step before its variances.
+        after.floor = 0.0
+    if not after.learn_one(row, label)[1]:
         return False
     scores, variances = _seen(model, row)
     moved, left = _seen(after, row)
     move, variance = np.abs(moved - scores).max(), np.min(variances)
-    if move > min(_LARGE_STEP * variance, _LARGE_MOVE * np.sqrt(variance)):
+    if move > min(_LARGE_STEP * variance, _LARGE_MOVE * np.sqrt(variance)) or np.any(left * _LARGE_SHRINK < variances):
         return True
     return bool(
         move <= _SMALL_STEP * np.abs(scores).max() and np.all(np.abs(left - variances) <= _SMALL_STEP * variances)
     )
 
 
-def _is_parallel(model: Any, row: _Long, label: int) -> bool:
-    """Whether a row is a multiple of the weights up to rounding, so that ROMMA divides by nothing but rounding."""
+def _is_unsolvable(model: Any, row: _Long, label: int) -> bool:
+    """Whether a row is a multiple of the weights up to rounding, or shrinks them by too large a factor, in ROMMA."""
     if isinstance(model, Textbook):
-        score, length2 = model.mu @ row, (model.mu @ model.mu) * (row @ row)
-    elif label < len(model.W) > 1:
+        margin, length2 = label * (model.mu @ row), (model.mu @ model.mu) * (row @ row)
+    elif len(model.W) > 1:
         scores = model.W @ row
-        score, length2 = scores[label] - np.delete(scores, label).max(), (model.W**2).sum() * 2 * (row @ row)
+        margin, length2 = scores[label] - np.delete(scores, label).max(), (model.W**2).sum() * 2 * (row @ row)
     else:
         return False
-    return bool(length2 - score**2 <= _TIE**2 * length2)
+    rest = length2 - margin**2
+    return bool(rest < _TIE**2 * length2 or abs(length2 - margin) > _LARGE_FACTOR * rest > 0)
 
 
 def _seen(model: Any, row: _Long) -> tuple[_Long, _Long]:
@@ -262,23 +284,29 @@ def _case(random: Random) -> int:
             break
         if not same or not stream.is_close():
             numbers.bit_generator.state = noise
-            return seen + _until_tie(before, x[part], y[part], numbers, f"{setup}, {features} features, row {seen}")
+            told = f"{setup}, {features} features, row {seen}"
+            return seen + _until_tie(before, x[part], y[part], numbers, told, as_sparse=as_sparse)
         seen += len(y[part])
     return seen
 
 
-def _until_tie(stream: _Stream, x: NDArray[np.float64], y: NDArray[np.int64], numbers: Any, told: str) -> int:
+def _until_tie(
+    stream: _Stream, x: NDArray[np.float64], y: NDArray[np.int64], numbers: Any, told: str, *, as_sparse: bool
+) -> int:
     """Learn row by row up to a tie, which must explain why a decision or the model differs."""
+    states = []
     for i in range(len(y)):
-        before = stream.copy()
-        same = stream.learn(x[i : i + 1], y[i : i + 1], numbers, as_sparse=False)
+        states.append(stream.copy())
+        same = stream.learn(x[i : i + 1], y[i : i + 1], numbers, as_sparse=as_sparse)
         if stream.is_lost():
             return i
         if same and stream.is_close():
             continue
-        assert before.is_tie(x[i], int(y[i])), f"{told} + {i}: {stream.told(same)}"
+        assert states[i].is_tie(x[i], int(y[i])), f"{told} + {i}: {stream.told(same)}"
         return i
-    # A block of rows and a row at a time round differently; another decision would have been a tie.
+    # A block of rows and a row at a time round differently, which also shows only in ties.
+    ties = any(state.is_tie(row, label) for state, row, label in zip(states, x, y.tolist(), strict=True))
+    assert ties, f"{told}: {len(y)} rows at once differ, but not one by one"
     return len(y)
 
 

@@ -179,7 +179,8 @@ def _check(models: list[Learner], how: str, weights: list[float], prior: Learner
     known = [[exact(model, lane, size, shared=shared) for lane in range(classes)] for model in gaussians[: len(models)]]
     starts = [exact(start, lane, size, shared=shared) for lane in range(classes)]
     means = [each.mean for model in [*known, starts] for each in model]
-    if form == "joint" and classes > 1:
+    # Classes with one large Sigma are merged at once.
+    if form in ("joint", "shared") and classes > 1 and not (shared and correlated):
         learned = known if how == "kl" else [model for model in known if _has_learned(model, starts)]
         if len(learned) > 1:
             _align(learned, starts)

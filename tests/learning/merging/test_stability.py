@@ -40,6 +40,24 @@ def test_merged_sigma_equals_the_single_stream_on_hostile_streams(name, rows, le
     np.testing.assert_allclose(merged.margin_variances(own), single.margin_variances(own), rtol=rtol)
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("size", [4, 6, 10])
+@every_rule
+def test_copies_of_an_ill_conditioned_model_merge_into_it(how, size, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(200, size))
+    # Pairs of features that are nearly equal.
+    x[:, 1::2] = x[:, ::2] * (1 + 1e-6 * x[:, 1::2])
+    learner = taught(new("full", "cw"), (x, rng.choice([-1, 1], 200)))
+    # The evidence of both is averaged by ev, and added up by the others.
+    merged = merge([learner, copy.copy(learner)], how, [1.0, 1.0] if how == "ev" else [0.5, 0.5])
+    root = learner.model.root()
+    sizes = np.linalg.svd(root / np.linalg.norm(root, axis=1, keepdims=True), compute_uv=False)
+    lengths = np.linalg.svd(np.linalg.solve(merged.model.root(), root), compute_uv=False)
+    assert sizes[0] / sizes[-1] > 1e5
+    np.testing.assert_allclose(lengths, 1.0, rtol=10 * 2.0**-53 * size * sizes[0] / sizes[-1])
+
+
 @pytest.mark.parametrize("name", STREAMS)
 @pytest.mark.parametrize("rows", [8, 20_000])
 @every_rule

@@ -74,7 +74,7 @@ def _merge(shards: Shards, rule: str) -> tuple[Array, Array, Array]:
     if rule == "ev":
         root, move = _by_evidence(shards, order, upper)
     else:
-        root = _inverse(upper)
+        root = _right_inverse(upper)
         if rule == "bcm":
             root, pulled = _without_prior(shards, order, root, pulled)
         move = _product(root, pulled)
@@ -129,7 +129,7 @@ def _by_evidence(shards: Shards, order: NDArray[np.intp], upper: Array) -> tuple
 
     As for a diagonal Sigma, with the directions V, in which all evidence together has no correlations, as coordinates.
     """
-    inverse = _inverse(upper)
+    inverse = _right_inverse(upper)
     c, V = _eigen(_seen(shards.prior, order, inverse))
     out = _blas().dtrmm(1.0, inverse, V)
     times = np.array([shard.weight / shard.growth for shard in shards])[:, np.newaxis]
@@ -187,7 +187,7 @@ def _within(
 def _root(shard: Shard, order: NDArray[np.intp]) -> tuple[Array, bool]:
     """Return sqrt(w) Q with Sigma^-1 = Q'Q, with the features in that order, and whether it is upper triangular."""
     places, d, columns = factors(shard.gaussian.memory)
-    root = _inverse(columns.T)
+    root = _left_inverse(columns.T)
     root *= _scales(shard, d)
     at = places[order].astype(np.intp)
     if np.array_equal(at, np.arange(len(at))):
@@ -236,8 +236,22 @@ def _product(one: Array, other: Array, *, transposed: bool = False) -> Array:
     return product
 
 
-def _inverse(upper: Array) -> Array:
+def _left_inverse(upper: Array) -> Array:
+    """Return X with X U = I up to rounding of |X||U|; that of U X is multiplied by the condition of U.
+
+    Where U is a root of Sigma, X is one of its inverse that is as exact as U.
+    """
     inverse: Array = _lapack().dtrtri(upper)[0]
+    return inverse
+
+
+def _right_inverse(upper: Array) -> Array:
+    """Return X with T X = I up to rounding of |T||X|; that of X T is multiplied by the condition of T.
+
+    Where T'T = Sigma^-1, X is a root of Sigma that is as exact as T.
+    """
+    # A triangle is inverted from its diagonal outwards, so that the transposed one has the other side.
+    inverse: Array = np.asfortranarray(_lapack().dtrtri(upper.T, lower=1)[0].T)
     return inverse
 
 

@@ -1,6 +1,7 @@
 // The class Calibration: a calibration curve over a state array that NumPy owns.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "python/held_curve.hpp"
 
@@ -26,12 +27,14 @@ public:
     nb::object state() const { return array_; }
     nb::object state_copy() const { return copied_numbers(array_); }
 
-    // Checks everything before learning anything: a number that is not finite would stay in the sums forever.
+    // Checks everything before learning anything: a number that is not finite would stay in the sums forever. Writes the
+    // probabilities of each row just before it was learned from, if wanted; NaN for those of a row that is not sound.
     void learn(const ReadOnly& scores, const Column<double>& variances, const Column<ClassNumber>& labels,
-               const std::optional<Column<double>>& weights) {
+               const std::optional<Column<double>>& weights, const std::optional<Numbers>& probabilities) {
         const std::size_t rows = variances.size();
         require(labels.size() == rows, "labels must have one class number per row");
         require(!weights || weights->size() == rows, "weights must have one weight per row");
+        require(!probabilities || probabilities->size() == scores.size(), "probabilities must have the size of scores");
         for (std::size_t row = 0; weights && row < rows; ++row)
             if (!is_size(weight_of(weights, row))) refuse_row(row, "weight must be finite and >= 0");
         check_looks(scores, variances, weights);
@@ -39,15 +42,22 @@ public:
         const nb::object held = array_;  // learning on, even if another thread replaces the state
         Curve curve = this->curve();
         const std::int64_t width = n_scores_;
-        if (width == 1) {
-            const ReleaseGil release_gil;
-            return learn_binary(curve, scores.data(), variances, labels, weights);
-        }
+        double* const out = probabilities ? probabilities->data() : nullptr;
         std::vector<double> work(static_cast<std::size_t>(3 * width));
+        const auto look = [&](std::int64_t row) {
+            const double variance = variances(static_cast<std::size_t>(row)), *const own = scores.data() + row * width;
+            if (is_sound(own, variance))
+                curve.probabilities(own, variance, out + row * width, work.data());
+            else
+                std::fill_n(out + row * width, width, std::numeric_limits<double>::quiet_NaN());
+        };
         const ReleaseGil release_gil;
-        for (std::size_t row = 0; row < rows; ++row)
+        if (width == 1) return learn_binary(curve, scores.data(), variances, labels, weights, out != nullptr, look);
+        for (std::size_t row = 0; row < rows; ++row) {
+            if (out != nullptr) look(static_cast<std::int64_t>(row));
             curve.learn(scores.data() + static_cast<std::int64_t>(row) * width, variances(row), labels(row),
                         weight_of(weights, row), work.data());
+        }
     }
 
     void learn_one(nb::handle scores, double variance, std::int64_t label, double weight) {
@@ -129,9 +139,11 @@ public:
     }
 
 private:
-    // Learns from as many rows at a time as lie between two changes of the curve.
+    // Learns from as many rows at a time as lie between two changes of the curve, and looks at each before, if wanted.
+    template <class Look>
     static void learn_binary(Curve& curve, const double* scores, const Column<double>& variances,
-                             const Column<ClassNumber>& labels, const std::optional<Column<double>>& weights) {
+                             const Column<ClassNumber>& labels, const std::optional<Column<double>>& weights, bool looks,
+                             const Look& look) {
         constexpr std::int64_t kMost = 128;
         const CalibrationLoops& loops = scwlearn::loops().calibration;
         calibration::BinaryColumns<kMost> columns;
@@ -146,6 +158,7 @@ private:
             // NaN, in the state of a corrupt file, compares false.
             const double due = curve.rows_until_due();
             count = std::min(rows - first, due > 1.0 ? static_cast<std::int64_t>(std::min<double>(due, kMost)) : 1);
+            for (std::int64_t row = first; looks && row < first + count; ++row) look(row);
             const calibration::BinaryRows block = columns.rows(count);
             copy(scores + first, count, score);
             copy(variances.data() + first, count, variance);
@@ -245,7 +258,9 @@ void bind_calibration(nb::module_& module) {
                      nb::sig("def shifts(self) -> NDArray[numpy.float64]"),
                      "The correction of the log-odds at each knot.")
         .def("learn", &Calibration::learn, "scores"_a, "variances"_a, "labels"_a, "weights"_a.none() = nb::none(),
-             "Learn from rows in order, given their scores before the model learned from them. All or nothing.")
+             "probabilities"_a.none() = nb::none(),
+             "Learn from rows in order, given their scores before the model learned from them. All or nothing. "
+             "`probabilities` receives those of each row just before.")
         .def("learn_one", &Calibration::learn_one, "scores"_a, "variance"_a, "label"_a, "weight"_a = 1.0,
              nb::sig("def learn_one(self, scores: float | NDArray[numpy.float64], variance: float, label: int, "
                      "weight: float = 1.0) -> None"),

@@ -532,9 +532,9 @@ class Calibration:
     def shifts(self) -> NDArray[numpy.float64]:
         """The correction of the log-odds at each knot."""
 
-    def learn(self, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
+    def learn(self, scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, probabilities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None = None) -> None:
         """
-        Learn from rows in order, given their scores before the model learned from them. All or nothing.
+        Learn from rows in order, given their scores before the model learned from them. All or nothing. `probabilities` receives those of each row just before.
         """
 
     def learn_one(self, scores: float | NDArray[numpy.float64], variance: float, label: int, weight: float = 1.0) -> None:

@@ -37,6 +37,29 @@ def test_the_curve_equals_the_textbook(n_scores, window, weighted, scale):
 
 
 @every_stream
+def test_the_probabilities_of_a_batch_are_those_just_before_each_row(stream):
+    f, v, labels, _ = stream(700)
+    w = np.random.default_rng(1).exponential(size=len(f))
+    w[::9] = 0.0
+    # Numbers that overflowed may have no weight.
+    f[9], v[18] = np.inf, np.inf
+    n_scores = 1 if f.ndim == 1 else f.shape[1]
+    one, batch, found = Calibration(n_scores), Calibration(n_scores), np.empty_like(f)
+    for row in range(len(f)):
+        if row in (9, 18):
+            found[row] = np.nan
+        else:
+            found[row] = one.probabilities(f[[row]], v[[row]])[0]
+            one.learn(f[[row]], v[[row]], labels[[row]], w[[row]])
+    out = np.empty_like(f)
+    batch.learn(f, v, labels, w, out)
+    np.testing.assert_array_equal(out, found)
+    assert batch.state.tobytes() == one.state.tobytes()
+    with pytest.raises(ValueError, match="probabilities must have the size of scores"):
+        batch.learn(f, v, labels, w, np.empty(3))
+
+
+@every_stream
 def test_batches_equal_single_rows_bit_for_bit(stream):
     f, v, labels, _ = stream(1000)
     w = np.random.default_rng(1).uniform(0, 3, len(f))

@@ -96,6 +96,31 @@ def test_held_out_examples_are_not_learned_from():
     assert lines.tolist() == list(range(4, 401, 4))
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("settings", [{"covariance": "diagonal"}, {"covariance": "full"}, {"name": "auto"}], ids=str)
+def test_the_log_loss_is_of_probabilities_just_before_each_example_however_the_data_are_cut(classes, settings):
+    text = libsvm_text(500, classes=range(classes))
+    losses = [
+        run_over(text, settings=settings, probabilities=True, **cut).log_loss
+        for cut in ({}, {"save_every": 1}, {"save_every": 7}, {"chunk_bytes": 900})
+    ]
+    np.testing.assert_allclose(losses, losses[0], rtol=1e-12)
+    if "name" in settings:
+        # A running scale has seen each example before it is scored.
+        return
+    model = config(**settings).classifier()
+    expected = []
+    for batch in batches(text):
+        for i, label in enumerate(batch.labels.tolist()):
+            row = batch.slice(i, i + 1).x
+            model.widen(row.width)
+            if len(model.classes) > 1 and label in model.classes.values:
+                chances = model.probabilities(row.widened(model.learner.n_features))[0]
+                expected.append(-np.log(chances[model.classes.values_in_order.index(label)]))
+            model.learn(row.widened(model.learner.n_features or row.width), np.array([label]))
+    np.testing.assert_allclose(losses, np.mean(expected), rtol=1e-9)
+
+
 @pytest.mark.parametrize("buffer", [0, 30, 1000])
 def test_the_same_examples_are_held_out_of_every_epoch_however_the_others_are_shuffled(buffer):
     # These labels can only be learned by heart: each example has a feature of its own.

@@ -18,7 +18,7 @@ from scwlearn.data.weights import nonzero_rows as nonzero_rows
 from scwlearn.learning.batch import LabeledBatch
 from scwlearn.learning.class_axis import Recorded
 from scwlearn.learning.follower import ROWS_OF_A_PART, Follower
-from scwlearn.model.snapshot import Snapshot
+from scwlearn.model.snapshot import Snapshot, in_range
 
 Array = NDArray[np.float64]
 
@@ -45,6 +45,9 @@ class ProgressiveScores(NamedTuple):
     numbers: NDArray[np.int32]
     scores: Array
     variances: Array
+    #: What the calibration said of each example just before it, which may have learned from it already; None if the
+    #: calibration has not learned.
+    calibrated: Array | None
 
 
 #: Called with the scores of examples before they were learned from.
@@ -174,10 +177,19 @@ class Lesson(NamedTuple):
     def _calibrate(self, snapshot: Snapshot, scores: Array, variances: Array, places: slice | NDArray[np.intp]) -> None:
         """Let the calibration learn from the scores of the rows at these places, unless they overflowed."""
         numbers = self.numbers[places]
+        calibrated = self._learn_curve(snapshot, scores, variances, numbers, places) if self.calibrate else None
         if self.observer is not None:
-            self.observer(ProgressiveScores(snapshot, numbers, scores, variances))
-        if not self.calibrate:
-            return
+            self.observer(ProgressiveScores(snapshot, numbers, scores, variances, calibrated))
+
+    def _learn_curve(
+        self,
+        snapshot: Snapshot,
+        scores: Array,
+        variances: Array,
+        numbers: NDArray[np.int32],
+        places: slice | NDArray[np.intp],
+    ) -> Array | None:
+        """Let the calibration learn, and return what it said of each row before, if it is observed."""
         weights = None if self.sample_weights is None else self.sample_weights[places]
         with np.errstate(over="ignore", invalid="ignore"):
             all_finite = np.isfinite(variances.sum() + scores.sum())
@@ -185,7 +197,13 @@ class Lesson(NamedTuple):
             # A class that is not known yet has a score of -infinity.
             known = np.isfinite(scores) if scores.ndim == 1 else (scores < np.inf).all(axis=1)
             weights = np.where(np.isfinite(variances) & known, 1.0 if weights is None else weights, 0.0)
-        snapshot.calibration.learn(scores, variances, numbers, weights)
+        if self.observer is None:
+            snapshot.calibration.learn(scores, variances, numbers, weights)
+            return None
+        calibrated = np.empty_like(scores)
+        overflowed = None if all_finite else snapshot.calibration.probabilities(*in_range(scores, variances))
+        snapshot.calibration.learn(scores, variances, numbers, weights, probabilities=calibrated)
+        return calibrated if overflowed is None else np.where(np.isnan(calibrated), overflowed, calibrated)
 
 
 def parts_of(rows: int, classes: int) -> list[slice]:

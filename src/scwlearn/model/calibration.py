@@ -90,7 +90,12 @@ class Calibration(_native.Calibration):
         super().__init__(n_scores, WINDOW.check(window))
 
     def learn(
-        self, scores: ArrayLike, variances: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None
+        self,
+        scores: ArrayLike,
+        variances: ArrayLike,
+        labels: ArrayLike,
+        weights: ArrayLike | None = None,
+        probabilities: Array | None = None,
     ) -> None:
         """Learn from rows in order.
 
@@ -107,6 +112,9 @@ class Calibration(_native.Calibration):
             Class numbers from 0. In the binary case, 0 (or False) for -1 and 1 (or True) for +1.
         weights : array-like of shape (n_rows,), optional
             Sample weights; rows of weight 0 are ignored.
+        probabilities : array of the shape of `scores`, optional
+            Receives the probabilities of each row just before it is learned from; NaN if its numbers are out of range,
+            which is allowed for rows of weight 0.
 
         Raises
         ------
@@ -122,7 +130,8 @@ class Calibration(_native.Calibration):
             # Those that are out of range stay out of range.
             numbers = np.clip(numbers.astype(np.int64), -1, np.iinfo(np.int32).max)
         weighed = None if weights is None else _numbers(weights)
-        super().learn(_numbers(scores), _numbers(variances), np.ascontiguousarray(numbers, dtype=np.int32), weighed)
+        labels = np.ascontiguousarray(numbers, dtype=np.int32)
+        super().learn(_numbers(scores), _numbers(variances), labels, weighed, probabilities)
 
     def probabilities(self, scores: ArrayLike, variances: ArrayLike) -> Array:
         """Return P(+1) of each row (binary), or P of each class for each row.

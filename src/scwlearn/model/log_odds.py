@@ -36,8 +36,10 @@ class LogOdds:
     def __init__(self, n_scores: int = 1) -> None:
         self.n_scores = n_scores
 
-    def learn(self, *looks: Any) -> None:
-        """Do nothing."""
+    def learn(self, scores: ArrayLike, variances: ArrayLike, *looks: Any, probabilities: Array | None = None) -> None:
+        """Do nothing but compute the probabilities, if wanted."""
+        if probabilities is not None:
+            probabilities[:] = self.probabilities(scores, variances)
 
     def learn_one(self, *look: Any) -> None:
         """Do nothing."""

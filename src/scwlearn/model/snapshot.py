@@ -57,19 +57,23 @@ class Snapshot(NamedTuple):
             Whether the predicted class must be the most probable one, even where scores are close and classes are not
             as frequent as the scores suggest.
         """
+        known = scores if self.is_binary else self._known(scores)
+        calibrated = self.calibration.probabilities(*in_range(known, variances))
+        return self.by_class(calibrated, known, argmax_consistent=argmax_consistent)
+
+    def by_class(self, calibrated: Array, scores: Array, *, argmax_consistent: bool) -> Array:
+        """Return what the calibration says of these scores as the probability of each class; see `probabilities`."""
         if not self.is_binary:
-            scores = self._known(scores)
-            several = self.calibration.probabilities(*_in_range(scores, variances))
             if argmax_consistent:
-                several = _with_most_probable(several, scores.argmax(axis=1, keepdims=True))
-            ordered: Array = several[:, self.classes.order]
+                calibrated = _with_most_probable(calibrated, scores.argmax(axis=1, keepdims=True))
+            ordered: Array = calibrated[:, self.classes.order]
             return ordered
         if len(self.classes) == 1:
             return np.ones((len(scores), 1))
-        second = self.calibration.probabilities(*_in_range(scores, variances))
         if argmax_consistent:
-            second = np.where(scores >= 0, np.maximum(second, JUST_OVER_HALF), np.minimum(second, 1 - JUST_OVER_HALF))
-        return np.stack([1 - second, second], axis=1)[:, self.classes.order]
+            lifted, lowered = np.maximum(calibrated, JUST_OVER_HALF), np.minimum(calibrated, 1 - JUST_OVER_HALF)
+            calibrated = np.where(scores >= 0, lifted, lowered)
+        return np.stack([1 - calibrated, calibrated], axis=1)[:, self.classes.order]
 
     def class_labels(self) -> list[Any]:
         """Return the label of each row of `by_label`: with two classes only the second."""
@@ -96,7 +100,7 @@ class Snapshot(NamedTuple):
         return scores[:, : len(self.classes)]
 
 
-def _in_range(scores: Array, variances: Array) -> tuple[Array, Array]:
+def in_range(scores: Array, variances: Array) -> tuple[Array, Array]:
     """Return scores and variances with the largest floats for those that have overflowed, and 0 for unknown scores."""
     if np.isfinite(scores.sum() + variances.sum()) and variances.min(initial=0.0) >= 0:
         return scores, variances

@@ -144,15 +144,18 @@ class ProgressiveMetrics(ProbabilityMetrics):
             return
         seen = self._seen_before(batch.numbers)
         if len(snapshot.classes) > 1:
-            scores, variances = batch.scores[seen], batch.variances[seen]
-            probabilities = snapshot.probabilities(scores, variances, argmax_consistent=self._argmax_consistent)
+            scores, consistent = batch.scores[seen], self._argmax_consistent
+            if batch.calibrated is None:
+                probabilities = snapshot.probabilities(scores, batch.variances[seen], argmax_consistent=consistent)
+            else:
+                probabilities = snapshot.by_class(batch.calibrated[seen], scores, argmax_consistent=consistent)
             self.update(probabilities, label_ranks(snapshot.classes)[batch.numbers[seen]])
 
     def _seen_before(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return which examples are not the first of their class, which had no probability before it."""
+        """Return which examples had a probability before them: two classes were known, and their own."""
         largest = np.maximum.accumulate(np.append(self._n_known - 1, numbers))
         self._n_known = int(largest[-1]) + 1
-        seen: NDArray[np.bool_] = numbers <= largest[:-1]
+        seen: NDArray[np.bool_] = (numbers <= largest[:-1]) & (largest[:-1] >= 1)
         return seen
 
     def confusion(self, classes: Classes) -> list[list[int]] | None:

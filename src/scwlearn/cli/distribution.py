@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scwlearn.cli.messages import is_given
+from scwlearn.cli.messages import error_message, is_given
 from scwlearn.cli.options import count_option, option, section, usage_error
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def train_distributed(given: dict[str, Any], data: Input, model: ModelConfig | T
     )
     prepared = training.prepare()
     for about in prepared.schema.notes:
-        terminal.note(f"note: {about}")
+        terminal.note(f"note: {error_message(about)}")
     with _runner(given) as runner, terminal.progress(prepared.size, "training") as progress:
         run = prepared.run(runner, lambda report: progress.advance(report.size, str(report.place)))
     run.check_seen(data.names)

@@ -240,9 +240,9 @@ def _is_bounded(model: Any, row: _Long, label: int) -> bool:
     move, variance = np.abs(moved - scores).max(), np.min(variances)
     if move > min(_LARGE_STEP * variance, _LARGE_MOVE * np.sqrt(variance)) or np.any(left * _LARGE_SHRINK < variances):
         return True
-    return bool(
-        move <= _SMALL_STEP * np.abs(scores).max() and np.all(np.abs(left - variances) <= _SMALL_STEP * variances)
-    )
+    # A move may be too small for a double.
+    least = max(_SMALL_STEP * np.abs(scores).max(), np.longdouble(np.finfo(np.float64).tiny))
+    return bool(move <= least and np.all(np.abs(left - variances) <= _SMALL_STEP * variances))
 
 
 def _is_unsolvable(model: Any, row: _Long, label: int) -> bool:

@@ -46,7 +46,7 @@ def _labels(data: Data, format: str) -> Iterator[str]:
         yield from (f"NUL in the label {label!r}" for label in texts if "\0" in label)
     if format in ("csv", "tsv") and texts and looks_numeric(texts):
         for label in texts:
-            number = float(label)
+            number = float(label.strip())
             if repr(number).removesuffix(".0") != label or label == "-0" or abs(number) > 1e150:
                 yield f"the label {label!r} is not written as its number would be"
 

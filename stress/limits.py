@@ -101,6 +101,10 @@ def _number_types(batches: list[Any]) -> Iterator[str]:
 
 def _kinds(data: Data, format: str) -> Iterator[str]:
     kinds = _kinds_of(data) or {}
+    if format in _TABLES:
+        for column, kind in kinds.items():
+            if kind != "numeric" and len(column) > _LONGEST_KEY:
+                yield f"the long name {column!r} of a column of strings"
     for features, *_ in data.examples():
         held: dict[str, list[str]] = {}
         for name, value in features.items():

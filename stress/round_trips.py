@@ -181,7 +181,8 @@ def _shows_its_format(data: Data, format: str) -> bool:
     """Return whether the format can be detected without the name of the file."""
     if format == "libsvm":
         return any(features for features, *_ in data.examples())
-    return format not in ("csv", "tsv") or not any("\n" in name for name in [*data.names(), data.label, data.weight])
+    names = [*data.names(), *(data.columns or ()), data.label, data.weight]
+    return format not in ("csv", "tsv") or not any("\n" in name for name in names)
 
 
 def _check_same(data: Data, format: str, batches: list[Batch]) -> None:

@@ -114,6 +114,13 @@ REFUSED = [
         "source, line 1: the feature 'x' belongs to no column; the columns are 'y'",
     ),
     (
+        [made([X], [1])],
+        "csv",
+        {"columns": {"x": "numeric", "k" * 257: "text"}},
+        "source, line 1: the name of a categorical or text column must have at most 256 characters; found "
+        f"'{'k' * 40}'...",
+    ),
+    (
         [made([{"c=a": 1.0, "c=b": 1.0}], [1])],
         "parquet",
         {"columns": {"c": "categorical"}},

@@ -43,6 +43,9 @@ class TableWriter(Writer):
             if not self._names:
                 raise error_at(batch, 0, "examples without labels, weights and features; a table needs a column")
             self._check_names(batch, self._names)
+            for name, kind in self.columns.items():
+                if kind != "numeric":
+                    _check_key(0, name, batch)
             self.start(batch, self._names)
         for what, name, given in (("labels", label, batch.labels), ("weights", weight, batch.weights)):
             if given is not None and name not in self._names:
@@ -115,12 +118,17 @@ def _origin(name: str, columns: Mapping[str, str]) -> _Origin | None:
     return None
 
 
-def _check_string(row: int, origin: _Origin, columns: Mapping[str, str], batch: Batch) -> None:
-    """Raise a DataError for a string that is read as another one, or is refused."""
-    name, string = origin
+def _check_key(row: int, name: str, batch: Batch) -> None:
+    """Raise a DataError for the name of a column of strings that a reader refuses, even without a string."""
     if len(name) > LONGEST_KEY:
         limit = f"the name of a categorical or text column must have at most {LONGEST_KEY} characters"
         raise error_at(batch, row, limit, shown(name))
+
+
+def _check_string(row: int, origin: _Origin, columns: Mapping[str, str], batch: Batch) -> None:
+    """Raise a DataError for a string that is read as another one, or is refused."""
+    name, string = origin
+    _check_key(row, name, batch)
     is_bool = columns[name] == "categorical" and string != string.lower() and string.lower() in ("true", "false")
     if not string or is_bool or not is_unicode(string):
         allowed = (

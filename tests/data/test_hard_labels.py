@@ -2,6 +2,8 @@
 
 import io
 import json
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -43,10 +45,31 @@ def test_a_label_with_nul_at_its_end_is_refused_everywhere(labels):
         StreamClassifier("scw1", classes=labels)
 
 
-@pytest.mark.parametrize("labels", [[b"a", b"b"], np.array([b"a", b"b"]), objects(b"a", b"b")])
-def test_labels_that_are_bytes_are_refused(labels):
-    with pytest.raises(TypeError, match="got bytes"):
-        as_labels(labels)
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [b"a", b"b"],
+        np.array([b"a", b"b"]),
+        objects(b"a", b"b"),
+        [Fraction(1, 2), Fraction(1, 3)],
+        objects(Decimal(1), 2),
+        np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]"),
+        np.array([1, 2], dtype="timedelta64[s]"),
+        np.array([1, 2j]),
+    ],
+)
+def test_labels_that_no_file_holds_are_refused_before_learning(labels):
+    stream = StreamClassifier("scw1")
+    for refused in (
+        lambda: SCW1().fit(X, labels),
+        lambda: SCW1().partial_fit(X, labels, classes=labels),
+        lambda: as_labels(labels),
+        lambda: stream.learn_one({"x": 1.0}, labels[0]),
+        lambda: stream.learn_many([{"x": 1.0}, {"x": -1.0}], labels),
+    ):
+        with pytest.raises(TypeError, match=r"labels must be strings, numbers or bools, got |labels of mixed types"):
+            refused()
+    assert stream.counts.seen == 0
 
 
 @pytest.mark.parametrize("make", [list, lambda labels: objects(*labels), np.array])

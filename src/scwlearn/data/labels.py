@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from numbers import Integral, Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +20,6 @@ INT64 = range(-(2**63), 2**63)
 _KINDS = {"b": "bool", "i": "number", "u": "number", "f": "number", "U": "str"}
 # What has a label each, in an argument.
 _ITEMS = {"y": "example", "classes": "class"}
-# Python and NumPy call them numbers.
-_NO_LABELS = (complex, np.complexfloating, np.timedelta64)
 # Up to this many classes, comparing with each is faster than sorting.
 _FEW_CLASSES = 8
 # Integers in a range up to this are counted instead of sorted.
@@ -34,7 +31,9 @@ def _kind_of(kind: type) -> str:
         return "str"
     if issubclass(kind, bool | np.bool_):
         return "bool"
-    return "number" if issubclass(kind, Number) and not issubclass(kind, _NO_LABELS) else kind.__name__
+    # To NumPy, a difference of dates is an integer.
+    is_number = issubclass(kind, int | np.integer | float | np.floating) and not issubclass(kind, np.timedelta64)
+    return "number" if is_number else kind.__name__
 
 
 def _fixed_type(labels: Any) -> np.dtype[Any] | None:
@@ -44,22 +43,22 @@ def _fixed_type(labels: Any) -> np.dtype[Any] | None:
 
 
 def label_kind(labels: Any, *, name: str = "y") -> str:
-    """Return the kind of the labels (number, bool, str ...).
+    """Return the kind of the labels: number, bool or str.
 
-    Raise a TypeError if they are of several kinds or floats of more than 64 bits, and a ValueError if one ends with NUL
-    or is too large an integer.
+    Raise a TypeError if they are of another kind, of several or floats of more than 64 bits, and a ValueError if one
+    ends with NUL or is too large an integer.
     """
     if (dtype := _fixed_type(labels)) is not None:
         _check_floats({dtype.type}, name)
         if dtype.kind == "u" and dtype.itemsize == 8 and labels.size:
             _check_integers([int(labels.max())], name)
-        return _KINDS.get(dtype.kind, dtype.type.__name__)
+        return _checked_kind(_KINDS.get(dtype.kind, dtype.type.__name__))
     # Lists are inspected before NumPy turns [1, "a"] into two strings, and "a\0" into "a".
     values = np.asarray(labels, dtype=object).ravel().tolist()
     types = set(map(type, values))
     kinds = {_kind_of(each) for each in types}
     _check_floats(types, name)
-    if integers := {each for each in types if issubclass(each, Integral) and _kind_of(each) == "number"}:
+    if integers := {each for each in types if not issubclass(each, float | np.floating) and _kind_of(each) == "number"}:
         _check_integers([int(value) for value in values if type(value) in integers], name)
     if len(kinds) > 1:
         seen: dict[str, object] = {}
@@ -73,7 +72,13 @@ def label_kind(labels: Any, *, name: str = "y") -> str:
                 raise ValueError(
                     f"{name} has the label {value!r}, but a label must not end with NUL: NumPy would remove it"
                 )
-    return next(iter(kinds), "number")
+    return _checked_kind(next(iter(kinds), "number"))
+
+
+def _checked_kind(kind: str) -> str:
+    if kind not in _KINDS.values():
+        raise TypeError(f"labels must be strings, numbers or bools, got {kind}")
+    return kind
 
 
 def _check_floats(types: Collection[type], name: str) -> None:
@@ -132,10 +137,8 @@ def as_labels(y: Any, *, name: str = "y") -> NDArray[Any]:
     if isinstance(given, list) and {_kind_of(each) for each in set(map(type, given))} == {"bool", "number"}:
         # As in calls for single examples, where True is 1.
         given = [int(label) if isinstance(label, bool | np.bool_) else label for label in given]
-    kind = label_kind(given, name=name)
+    label_kind(given, name=name)
     labels = np.asarray(given)
-    if kind not in _KINDS.values():
-        raise TypeError(f"labels must be strings, numbers or bools, got {kind}")
     if labels.ndim != 1:
         raise ValueError(f"{name} must have one label per {_ITEMS[name]}, got shape {labels.shape}")
     if isinstance(given, list) and labels.dtype.kind == "f" and labels.tolist() != given:

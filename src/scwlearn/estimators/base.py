@@ -339,6 +339,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     def _examples(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Rows, NDArray[Any]]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        rows = self._rows(X, reset=reset)
         # Of the columns of other libraries, scikit-learn would make floats.
         y = exact_labels(listed(y))
         label_kind(y)
@@ -346,7 +347,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         if labels.dtype.kind not in "biuU":
             # It sorts the labels; these can only be those of classes.
             check_classification_targets(labels)
-        rows = self._rows(X, reset=reset)
         check_consistent_length(range(len(rows)), labels)
         return rows, labels
 

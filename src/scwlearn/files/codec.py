@@ -110,15 +110,10 @@ def decode_settings(stored: StoredSettings, path: str) -> dict[str, Any]:
 def encode_classes(classes: Classes) -> StoredClasses:
     """Return what is stored of the labels."""
     labels = classes.labels
-    try:
-        values = [encode_scalar(label) for label in classes.values]
-    except TypeError as error:
-        raise TypeError(f"labels of type {error} cannot be saved; use strings, integers, floats or bools") from None
+    values = [encode_scalar(label) for label in classes.values]
     if labels.dtype.kind == "U" and labels.itemsize > 4 * _MAX_PADDED_LABEL:
         widest = max(map(len, values))
         labels = labels.astype(f"<U{widest}" if _is_compact(widest, values) else object)
-    if labels.dtype.str not in _NUMERIC_LABELS and labels.dtype.kind not in "OU":
-        raise TypeError(f"labels of type {labels.dtype} cannot be saved; use strings, integers, floats or bools")
     return StoredClasses(labels.dtype.str, values)
 
 

@@ -212,3 +212,12 @@ def test_a_small_variance_far_from_0_is_that_of_the_dense_rows(missing):
     sparse_rows = Rows(sparse.csr_array(x))
     assert sparse_rows.variance() == pytest.approx(Rows(x).variance(), rel=1e-12)
     assert sparse_rows.slice(20, 70).variance() == pytest.approx(x[20:70].var(), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_variance_has_the_same_bits_for_any_layout(seed):
+    rng = np.random.default_rng(seed)
+    x = np.where(rng.random((300, 6)) < 0.1, 0.0, rng.normal(3, 2, size=(300, 6))).astype(np.float32)
+    stored_zeros = sparse.csr_array((x.ravel(), np.tile(np.arange(6), 300), np.arange(301) * 6), shape=x.shape)
+    layouts = [np.asfortranarray(x), x.astype(float), x[::-1], x[:, ::-1], sparse.csr_array(x), stored_zeros]
+    assert {Rows(each).variance() for each in layouts} == {Rows(x).variance()}

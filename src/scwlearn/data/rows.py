@@ -115,16 +115,15 @@ class Rows:
         return counts
 
     def variance(self) -> float:
-        """Return the variance of all values, including zeros."""
+        """Return the variance of all values, including zeros; the same bits for any order of rows and columns."""
         x, count = self._x[:], len(self) * self.width
-        if not self._sparse:
-            return float(np.var(x, dtype=np.float64)) if count else 0.0
         if not count:
             return 0.0
+        values = np.asarray(x.values if self._sparse else x).ravel().astype(np.float64)
+        values = np.sort(values[values != 0])
         # As NumPy does it: the difference of two large squares would leave nothing of a small variance.
-        mean = float(x.values.sum(dtype=np.float64)) / count
-        of_stored = float(np.square(x.values - np.float64(mean), dtype=np.float64).sum())
-        return (of_stored + (count - len(x.values)) * mean**2) / count
+        mean = float(values.sum()) / count
+        return (float(np.square(values - mean).sum()) + (count - len(values)) * mean**2) / count
 
     def check(self) -> None:
         """Raise a ValueError for the first invalid value or index; sort rows that are not sorted."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+
+from scwlearn.data.io.errors import DataError, python_argument
 
 
 class OtherVersion(RuntimeError):
@@ -36,6 +39,14 @@ class UnreadablePart(ValueError):
     ...         print(error.args[0].split(" (")[0], "line 4001" in str(error))
     round 4, part 2 True
     """
+
+    def __init__(self, problem: str, error: Exception | None = None) -> None:
+        super().__init__(problem if error is None else f"{problem}: {error}")
+        self._place, self._error = problem, error if isinstance(error, DataError) else None
+
+    def render(self, spell: Callable[[str], str | None] = python_argument) -> str:
+        """Return the message, in which `spell` says how options are spelled, as in `DataError.render`."""
+        return str(self) if self._error is None else f"{self._place}: {self._error.render(spell)}"
 
 
 class WorkerDied(RuntimeError):

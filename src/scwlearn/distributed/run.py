@@ -75,7 +75,7 @@ class DistributedRun:
         for report in (each for each in self.reports if each.place.epoch == 1):
             skipped.count += report.skipped
             skipped.unlabelled += report.unlabelled
-            skipped.first += [DataError(error) for error in report.first_errors][: skipped.keep - len(skipped.first)]
+            skipped.first += [DataError(**error) for error in report.first_errors][: skipped.keep - len(skipped.first)]
 
     def check_seen(self, names: Sequence[str]) -> None:
         """Raise a ValueError if there was nothing to learn from."""

@@ -82,7 +82,8 @@ class Report:
     uneven_features: str = ""
     skipped: int = 0
     unlabelled: int = 0
-    first_errors: list[str] = field(default_factory=list)
+    #: The arguments of each `DataError`.
+    first_errors: list[dict[str, Any]] = field(default_factory=list)
     #: Why nothing was learned, if the part could not be read.
     error: str = ""
     #: Bytes of what changed in the model, and the largest memory of the worker so far.
@@ -162,15 +163,17 @@ class LearnFiles:
             with closing(read_part(self.part, self.schema, options)) as batches:
                 run.run(lambda epoch: self._ordered(batches))
         except (OSError, ValueError) as error:
-            message = f"{self.place} ({self.part}): {error}"
+            unreadable = UnreadablePart(f"{self.place} ({self.part})", error)
             if not self.skip_unreadable:
-                raise UnreadablePart(message) from error
-            return Learned(pack(unpack(start), start), (Report(self.place, str(self.part), self.size, error=message),))
+                raise unreadable from error
+            # Without hints, which would have to name options.
+            why = unreadable.render(lambda option: None)
+            return Learned(pack(unpack(start), start), (Report(self.place, str(self.part), self.size, error=why),))
         model = pack(SavedModel.from_classifier(run.classifier), start)
         about: dict[str, Any] = {
             "skipped": skipped.count,
             "unlabelled": skipped.unlabelled,
-            "first_errors": [str(error) for error in skipped.first[:_DESCRIBED_ERRORS]],
+            "first_errors": [vars(error) for error in skipped.first[:_DESCRIBED_ERRORS]],
             "seconds": time.perf_counter() - began,
             "sent": len(model),
             "memory": peak_memory(),
@@ -356,7 +359,7 @@ def learn_rows(
         try:
             learn_local(model, x, y, weights)
         except (TypeError, ValueError) as error:
-            raise UnreadablePart(f"{place}{data and f' ({data})'}: {error}") from error
+            raise UnreadablePart(f"{place}{data and f' ({data})'}", error) from error
         now = SavedModel.from_model(model, saved.notes)
         saved = replace(now, schema=saved.schema, record=saved.record, made=saved.made, batch=saved.batch)
         done = saved.learner.counts - before

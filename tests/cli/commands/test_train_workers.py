@@ -100,6 +100,18 @@ def test_an_error_in_a_part_saves_nothing(data, tmp_path, capsys):
     assert not (tmp_path / "m").exists()
 
 
+def test_hints_of_workers_name_options_of_the_command_line(tmp_path, capsys):
+    data = tmp_path / "zero.libsvm"
+    data.write_text("1 1:1\n-1 0:1\n" * 2000)
+    hint = "line 2, column 4: indices start at 1; found '0:1' (use --zero-based for a file that counts from 0)"
+    arguments = ["train", str(data), "--workers", "2", "-q", "-m", str(tmp_path / "model")]
+    assert run(arguments) == 1
+    assert hint in capsys.readouterr().err
+    arguments.remove("-q")
+    assert run([*arguments, "--on-error", "skip"]) == 0
+    assert hint in capsys.readouterr().err
+
+
 def test_data_after_spark_is_not_taken_for_its_master(data, capsys):
     assert run(["train", "--spark", data]) == 2
     assert "is no master such as local[4]" in capsys.readouterr().err

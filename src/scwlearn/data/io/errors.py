@@ -22,7 +22,8 @@ _PYTHON_SPELLING = {
 _SHOWN = 40
 
 
-def _python_argument(option: str) -> str:
+def python_argument(option: str) -> str:
+    """Return how Python code sets an option that an error suggests."""
     name, _, value = option.partition("=")
     return f'{name}="{value}"' if value else _PYTHON_SPELLING.get(name, f"{name}=...")
 
@@ -78,7 +79,7 @@ class DataError(ValueError):
         self.source, self.line, self.column, self.unit = source, line, column, unit
         self.hint = hint
 
-    def render(self, spell: Callable[[str], str | None] = _python_argument) -> str:
+    def render(self, spell: Callable[[str], str | None] = python_argument) -> str:
         """Return the whole message.
 
         Parameters

@@ -164,6 +164,6 @@ def _learned(start: bytes, task: PartitionTask, table: Any, is_record: bool, ver
     try:
         examples = records(x) if is_record else matrix(x)
     except ValueError as error:
-        raise UnreadablePart(f"{task.place} ({task}): {error}") from error
+        raise UnreadablePart(f"{task.place} ({task})", error) from error
     given = weights[0].to_numpy() if weights else None
     return learn_rows(start, examples, labels(y), given, place=task.place, data=str(task), version=version)

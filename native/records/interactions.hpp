@@ -90,29 +90,37 @@ private:
     // places meet once, in the order of their names; a word does not meet itself.
     bool cross(const std::vector<std::size_t>& groups, std::size_t base, RecordFault& fault) {
         if (groups.size() > members_.size()) members_.resize(groups.size());
-        std::size_t count = 1;
+        std::size_t choices = 1;
         for (std::size_t i = 0; i < groups.size(); ++i) {
             members_[i].clear();
             for (std::size_t place = 0; place < base; ++place)
                 if (is_in(place, groups[i])) members_[i].push_back(place);
-            count *= members_[i].size();
-            if (count > kMostCrossed) {
-                fault = {"cross", spec_.groups[groups[i]], std::to_string(count)};
-                return false;
-            }
+            if (members_[i].empty()) return true;
+            choices = std::min(choices * members_[i].size(), kMostTried);
         }
         chosen_.resize(groups.size());
-        return count == 0 || cross_from(groups, 0, 1.0, fault);
+        // Few of the choices may be products. Before any is named, they are counted.
+        std::size_t left = kMostCrossed, tries = kMostTried;
+        if (choices > kMostCrossed &&
+            !for_products(groups, 0, 1.0, [&](double) { return left-- > 0; }, [&] { return tries-- > 0; })) {
+            fault = {"cross", spec_.groups[groups[0]], {}};
+            return false;
+        }
+        return for_products(groups, 0, 1.0, [&](double value) { return add_crossed(value, fault); }, [] { return true; });
     }
 
     bool is_in(std::size_t place, std::size_t group) const noexcept { return features_[place].groups >> group & 1; }
 
-    bool cross_from(const std::vector<std::size_t>& groups, std::size_t at, double value, RecordFault& fault) {
-        if (at == groups.size()) return add_crossed(value, fault);
+    // Calls `visit` with the value of each product, and `try_one` before each feature that may be part of one, until either
+    // returns false; then returns false. The features of a product are in `chosen_`.
+    template <class Visit, class TryOne>
+    bool for_products(const std::vector<std::size_t>& groups, std::size_t at, double value, Visit&& visit, TryOne&& try_one) {
+        if (at == groups.size()) return visit(value);
         for (const std::size_t place : members_[at]) {
+            if (!try_one()) return false;
             if (!is_next(groups, at, place)) continue;
             chosen_[at] = place;
-            if (!cross_from(groups, at + 1, value * features_[place].value, fault)) return false;
+            if (!for_products(groups, at + 1, value * features_[place].value, visit, try_one)) return false;
         }
         return true;
     }
@@ -152,6 +160,8 @@ private:
         fault = {"sum", name_.substr(0, kShown), text_of(value)};
         return false;
     }
+
+    static constexpr std::size_t kMostTried = 16 * kMostCrossed;
 
     const FeatureSpec& spec_;
     RecordFeatures& features_;

@@ -164,6 +164,16 @@ def test_nan_is_an_error_or_missing_on_request():
 
 
 @pytest.mark.parametrize(
+    ("words", "interaction", "count"),
+    [(1100, "s:s", 1100 * 1099 // 2), (60, "s:s:s:s", math.comb(60, 4)), (1100, "s:s:z", 0), (1100, "z:s:s", 0)],
+)
+def test_only_products_count_as_interactions(words, interaction, count):
+    text = " ".join(f"w{i}" for i in range(words))
+    found = Features(kinds={"s": "text"}, interactions=[interaction]).read({"s": text})
+    assert len(found) == words + count
+
+
+@pytest.mark.parametrize(
     ("features", "record", "message"),
     [
         (
@@ -200,7 +210,7 @@ def test_nan_is_an_error_or_missing_on_request():
         (
             {"interactions": ["a:b"]},
             {"a": [str(i) for i in range(2000)], "b": [str(i) for i in range(2000)]},
-            "column 'b': a record may have about a million interactions at most; found '4000000' (use fewer columns in "
+            "column 'a': a record may have about a million interactions at most (use fewer columns in "
             "interactions=...)",
         ),
     ],

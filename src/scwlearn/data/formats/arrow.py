@@ -8,7 +8,7 @@ from scwlearn.data.tables import arrow_class
 FORMAT = Format(
     suffixes=(".arrow", ".arrows", ".feather", ".ipc"),
     reader=arrow_class("ArrowReader"),
-    writer=arrow_class("ArrowWriter"),
+    writer=arrow_class("ArrowWriter", "arrow_writer"),
     # A stream has no magic bytes; the second are how its first message starts.
     magic=(b"ARROW1", b"\xff\xff\xff\xff"),
     fixed_columns=True,

@@ -18,7 +18,7 @@ def table_class(module: str, name: str, *arguments: Any) -> Callable[..., Any]:
     return create
 
 
-def arrow_class(name: str) -> Callable[..., Any]:
+def arrow_class(name: str, module: str = "arrow_tables") -> Callable[..., Any]:
     """Return the same for a class or function that needs pyarrow."""
 
     def create(*arguments: Any) -> Any:
@@ -27,6 +27,6 @@ def arrow_class(name: str) -> Callable[..., Any]:
         except ImportError:
             hint = 'pip install "scwlearn[cli]"'
             raise DataError("Parquet and Arrow data need pyarrow", hint=hint) from None
-        return table_class("arrow_tables", name)(*arguments)
+        return table_class(module, name)(*arguments)
 
     return create

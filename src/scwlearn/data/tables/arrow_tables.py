@@ -1,4 +1,4 @@
-"""Tables in Parquet files, Arrow files (Feather) and Arrow streams."""
+"""Readers of tables in Parquet files, Arrow files (Feather) and Arrow streams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from pyarrow import ipc, parquet
 
 from scwlearn._util.memory import check_memory
-from scwlearn.data.batch import Batch
 from scwlearn.data.detect import SAMPLE
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
@@ -28,8 +27,6 @@ from scwlearn.data.records import record_batches
 from scwlearn.data.schema import Schema, spec_of
 from scwlearn.data.tables.arrow import check_no_nul, read_columns, table_error
 from scwlearn.data.tables.resolve import check_names, is_complete, resolve_columns, resolve_kinds, sample_size
-from scwlearn.data.tables.table_writer import TableWriter
-from scwlearn.data.writer import error_at, label_values
 
 # Most cells of a chunk. As plain numbers, they are one batch.
 _CHUNK_CELLS = 2**21
@@ -313,67 +310,3 @@ def _data_errors(format: str) -> Iterator[None]:
             raise  # by the system: Arrow's own errors have no number
         reason = str(error).split("\n")[0] or "it asks for more memory than there is"
         raise DataError(f"invalid {format} data: {reason}") from None
-
-
-class ArrowWriter(TableWriter):
-    """Writer of Arrow files: numbers, strings and lists of strings; missing values and zeros are null."""
-
-    has_bools = True
-    new_writer: Any = staticmethod(ipc.new_file)
-
-    def start(self, batch: Batch, names: list[str]) -> None:
-        """Write the schema."""
-        kinds = {"numeric": pa.float64(), "categorical": pa.string(), "text": pa.list_(pa.string())}
-        types = {name: kinds[self.columns.get(name, "numeric")] for name in names}
-        if batch.labels is not None:
-            types[self.options.label] = _label_type(label_values(batch, with_bools=True))
-        self._schema = pa.schema(types)
-        self._writer = self.new_writer(pa.PythonFile(self.file, mode="w"), self._schema)
-
-    def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
-        """Write a record batch."""
-        if batch.labels is not None:
-            label_type, own = self._schema.field(self.options.label).type, _label_type(table[self.options.label])
-            if own not in (label_type, pa.null(), pa.int64() if label_type == pa.float64() else label_type):
-                problem = f"all labels must have the type {label_type}, as the first ones have"
-                raise error_at(batch, 0, problem, f"the type {own}")
-        arrays = [_array(column, self._schema.field(name).type) for name, column in table.items()]
-        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
-
-    def finish(self) -> None:
-        """Write the footer."""
-        self._writer.close()
-
-
-class ParquetWriter(ArrowWriter):
-    """Writer of Parquet files."""
-
-    new_writer = parquet.ParquetWriter
-
-
-def _label_type(labels: list[Any]) -> Any:
-    """Return the type of a column of labels, some of which may be None."""
-    found = {*map(type, labels)} - {type(None)}
-    if str in found:
-        return pa.string()
-    return pa.float64() if float in found else pa.int64() if int in found else pa.bool_() if found else pa.null()
-
-
-def _array(values: list[Any], type: Any) -> Any:
-    """Return values as an array; None is null. `pa.array` would import pandas."""
-    is_there = np.array([value is not None for value in values], dtype=bool)
-    buffers = [pa.py_buffer(np.packbits(is_there, bitorder="little"))]
-    if type == pa.bool_():
-        bits = np.array([value is True for value in values], dtype=bool)
-        return pa.Array.from_buffers(type, len(values), [*buffers, pa.py_buffer(np.packbits(bits, bitorder="little"))])
-    if type in (pa.float64(), pa.int64()):
-        numbers = np.array(
-            [0 if value is None else value for value in values], dtype=str(type).replace("double", "float64")
-        )
-        return pa.Array.from_buffers(type, len(values), [*buffers, pa.py_buffer(numbers)])
-    items = [() if value is None else value if type != pa.string() else value.encode() for value in values]
-    buffers.append(pa.py_buffer(np.cumsum([0, *map(len, items)]).astype(np.int32)))
-    if type == pa.string():
-        return pa.Array.from_buffers(type, len(values), [*buffers, pa.py_buffer(b"".join(map(bytes, items)))])
-    words = _array([word for each in items for word in each], type.value_type)
-    return pa.Array.from_buffers(type, len(values), buffers, children=[words])

@@ -101,10 +101,9 @@ def _number_types(batches: list[Any]) -> Iterator[str]:
 
 def _kinds(data: Data, format: str) -> Iterator[str]:
     kinds = _kinds_of(data) or {}
-    if format in _TABLES:
-        for column, kind in kinds.items():
-            if kind != "numeric" and len(column) > _LONGEST_KEY:
-                yield f"the long name {column!r} of a column of strings"
+    for column, kind in kinds.items():
+        if kind != "numeric" and len(column) > _LONGEST_KEY:
+            yield f"the long name {column!r} of a column of strings"
     for features, *_ in data.examples():
         held: dict[str, list[str]] = {}
         for name, value in features.items():
@@ -117,8 +116,6 @@ def _kinds(data: Data, format: str) -> Iterator[str]:
                     yield f"{name!r} is in no column"
                 continue
             held.setdefault(column, []).append(text)
-            if len(column) > _LONGEST_KEY:
-                yield f"the long name {column!r} of a column of strings"
             if kinds[column] == "categorical":
                 if value != 1 or len(held[column]) > 1:
                     yield f"{name!r} is not the only string, or has another value than 1"

@@ -199,8 +199,9 @@ private:
             if (!names.insert(own_name).second) return builder_.fail("repeated", column.key, {});
             if (column.is_structure() ? RowBuilder::skips_object(column.key) : column.key.kind == Kind::ignore) continue;
             if (!check_type(column)) return false;
-            // If it is nested deeper, its values are refused.
-            if (column.is_structure() && column.depth <= kDeepest && !add_children(column, own)) return false;
+            // If it is nested deeper, or has a longer name, its values are refused.
+            const bool has_children = column.is_structure() && column.depth <= kDeepest && !column.key.long_name;
+            if (has_children && !add_children(column, own)) return false;
             parent.children.push_back(std::move(column));
         }
         return true;

@@ -18,6 +18,7 @@ def taken(code):
     script = (
         "import gzip, json\n"
         "from scwlearn import Features\n"
+        "from scwlearn.data.schema import Schema\n"
         "from stress.reader_memory import measure, warm\n"
         f"warm()\n{code}\n"
         "print(measure(kind, data, options))\n"
@@ -54,3 +55,29 @@ lines = [",".join(["label", *(f"c{{i}}" for i in range({columns}))]), ",".join([
 kind, data, options = "csv", "\\n".join(lines).encode(), dict(label="label")
 """
     assert taken(code) < CONSTANT + 1000 * columns
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "arrow"])
+def test_a_long_key_above_many_keys_is_not_joined_with_them(kind):
+    code = f"""
+import io, pyarrow
+kind, options = {kind!r}, {{}}
+record = {{"label": 1, "k" * 20_000: {{str(i): 1 for i in range(20_000)}}}}
+if kind == "jsonl":
+    data = "".join(json.dumps(each) + "\\n" for each in (record, dict(label=2, x=1))).encode()
+else:
+    file = io.BytesIO()
+    table = pyarrow.Table.from_pylist([record, dict(label=2)])
+    with pyarrow.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    data = file.getvalue()
+"""
+    assert taken(code) < CONSTANT + 40 * 2**20
+
+
+def test_a_long_name_is_not_cut_at_each_separator():
+    code = """
+schema = Schema("csv", features=Features(kinds=dict(job="numeric", age="numeric"), others="ignore"))
+kind, options, data = "csv", dict(schema=schema), b"label," + b"." * 30_000 + b",age.x\\n1,2,3\\n"
+"""
+    assert taken(code) < CONSTANT + 40 * 2**20

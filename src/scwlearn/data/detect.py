@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from numbers import Real
 from typing import Any
 
-from scwlearn._native import DEEPEST, MISSING_NUMBERS, is_date
+from scwlearn._native import DEEPEST, LONGEST_KEY, MISSING_NUMBERS, is_date
 from scwlearn.data.features import Features, feature_error
 from scwlearn.data.formats import number_pattern
 from scwlearn.data.io.errors import DataError, shown
@@ -142,7 +142,8 @@ def values_by_key(records: Iterable[Mapping[str, Any]], features: Features) -> d
             name = f"{prefix}{key}"
             if type(value) in _SCALARS or not isinstance(value, Mapping):  # the first test is fast
                 values[name].append(value)
-            elif depth < DEEPEST and features.kinds.get(name) != "ignore":
+            # The parser refuses what is nested deeper, or under a longer key.
+            elif depth < DEEPEST and len(name) <= LONGEST_KEY and features.kinds.get(name) != "ignore":
                 add(value, name + features.separator, depth + 1)
 
     for record in records:

@@ -11,7 +11,7 @@ from scwlearn._native import FeatureSpec
 from scwlearn._util.checks import check_bool, check_choice, check_text
 from scwlearn._util.json_fields import NOT_STORED, Check, OneOf, to_json
 from scwlearn.data.features import Features
-from scwlearn.data.io.errors import DataError
+from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.options import ReaderOptions
 
 #: Names of the label column or key that need not be declared.
@@ -146,4 +146,4 @@ def default_label(names: Sequence[str], *, optional: bool, ignored: bool = False
 def listed(names: Sequence[str]) -> str:
     """Return names of columns or keys for a message."""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(map(repr, names[:_LISTED])) + more
+    return ", ".join(shown(name) if name else "''" for name in names[:_LISTED]) + more

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import ipc, parquet
 
+from scwlearn._native import LONGEST_KEY
 from scwlearn._util.memory import check_memory
 from scwlearn.data.detect import SAMPLE
 from scwlearn.data.features import Features
@@ -223,7 +224,9 @@ def _some_rows(file: Any, rows: range, batch_rows: int, columns: list[str]) -> I
 
 def _is_struct(name: str, type: Any, features: Features) -> bool:
     """Return whether the children of a column are columns."""
-    return bool(pa.types.is_struct(_stored_type(type))) and features.kinds.get(name) != "ignore"
+    is_struct = pa.types.is_struct(_stored_type(type)) and features.kinds.get(name) != "ignore"
+    # The parser refuses values under a longer name.
+    return bool(is_struct) and len(name) <= LONGEST_KEY
 
 
 def leaf_names(field: Any, features: Features, prefix: str = "") -> Iterator[str]:

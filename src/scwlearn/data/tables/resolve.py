@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -176,10 +177,15 @@ def wanted_columns(schema: Schema) -> list[str]:
 def missing_columns(schema: Schema, names: Sequence[str]) -> list[str]:
     """Return the columns that are features, but are not there, nor, if they are structs, their fields."""
     missing = {*wanted_columns(schema)}.difference(names)
-    if missing:
-        separator = re.compile(re.escape(schema.features.separator))
-        missing -= {name[: found.start()] for name in names for found in separator.finditer(name)}
-    return [name for name in wanted_columns(schema) if name in missing]
+    in_order = sorted(names) if missing else []
+
+    def has_field(column: str) -> bool:
+        start = column + schema.features.separator
+        # Cutting each name at its separators would take much memory for a long one.
+        at = bisect_left(in_order, start)
+        return at < len(in_order) and in_order[at].startswith(start)
+
+    return [name for name in wanted_columns(schema) if name in missing and not has_field(name)]
 
 
 def usual_label(names: Sequence[str], schema: Schema, options: ReaderOptions, what: str = "column") -> str | None:

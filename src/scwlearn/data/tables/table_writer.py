@@ -43,9 +43,6 @@ class TableWriter(Writer):
             if not self._names:
                 raise error_at(batch, 0, "examples without labels, weights and features; a table needs a column")
             self._check_names(batch, self._names)
-            for name, kind in self.columns.items():
-                if kind != "numeric":
-                    _check_key(0, name, batch)
             self.start(batch, self._names)
         for what, name, given in (("labels", label, batch.labels), ("weights", weight, batch.weights)):
             if given is not None and name not in self._names:
@@ -79,6 +76,10 @@ def tables_of(
     batch: Batch, columns: Mapping[str, str], *, zero_based: bool = False
 ) -> Iterator[tuple[Batch, dict[str, list[Any]]]]:
     """Yield a batch in parts, each with its cells in these columns: a number, a string, a list of strings, or None."""
+    for name, kind in columns.items():
+        if kind != "numeric" and len(name) > LONGEST_KEY:
+            limit = f"the name of a categorical or text column must have at most {LONGEST_KEY} characters"
+            raise error_at(batch, 0, limit, shown(name))
     rows = max(1, _MOST_CELLS // max(1, len(columns)))
     for start in range(0, len(batch), rows):
         part = batch.slice(start, start + rows)
@@ -111,24 +112,16 @@ def _table_of(batch: Batch, columns: Mapping[str, str], zero_based: bool) -> dic
 def _origin(name: str, columns: Mapping[str, str]) -> _Origin | None:
     """Return the categorical or text column that a feature came from, and its string; None if there is none."""
     at = name.find("=")
-    while at >= 0:
+    while 0 <= at <= LONGEST_KEY:
         if columns.get(name[:at], "numeric") != "numeric":
             return name[:at], name[at + 1 :]
         at = name.find("=", at + 1)
     return None
 
 
-def _check_key(row: int, name: str, batch: Batch) -> None:
-    """Raise a DataError for the name of a column of strings that a reader refuses, even without a string."""
-    if len(name) > LONGEST_KEY:
-        limit = f"the name of a categorical or text column must have at most {LONGEST_KEY} characters"
-        raise error_at(batch, row, limit, shown(name))
-
-
 def _check_string(row: int, origin: _Origin, columns: Mapping[str, str], batch: Batch) -> None:
     """Raise a DataError for a string that is read as another one, or is refused."""
     name, string = origin
-    _check_key(row, name, batch)
     is_bool = columns[name] == "categorical" and string != string.lower() and string.lower() in ("true", "false")
     if not string or is_bool or not is_unicode(string):
         allowed = (

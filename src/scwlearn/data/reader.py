@@ -26,7 +26,7 @@ from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import Schema
 
-#: Size of the first chunk if it shows the schema.
+#: Size of the text that shows the schema, whatever the size of a chunk.
 SAMPLE_BYTES = 2**19
 # How long to wait for threads that block in a read (seconds). They are daemons and end when the read does.
 _JOIN_TIMEOUT = 1.0
@@ -84,6 +84,8 @@ class Reader(ABC):
         if schema.features.interactions or schema.features.ngram > 2:
             self.chunk_bytes = min(self.chunk_bytes, _CHUNK_OF_MANY_FEATURES)
         self.threads = min(allowed_threads(), self.max_threads) if options.read_ahead else 0
+        #: What follows the chunk that is parsed, until the schema is complete; its last record may be cut.
+        self.ahead = b""
         #: Longest record.
         self.max_bytes = options.max_line_bytes
 
@@ -178,6 +180,13 @@ class Reader(ABC):
         """Return whether an eager reader may parse the beginning of its text without waiting for a whole chunk."""
         return True
 
+    def _look_ahead(self, size: int, rest: bytes) -> bytes:
+        """Return what follows a chunk, of which `rest` is in memory, as far as it shows the schema."""
+        if self.is_resolved or self.options.eager:
+            return b""
+        following = rest + self.stream.ahead(max(0, SAMPLE_BYTES - size - len(rest)))
+        return following + b"\n" if size + len(following) < SAMPLE_BYTES else following
+
     def chunks(self) -> Generator[Any, None, None]:
         """Yield chunks of whole records, each ending with a newline, until the stream ends, fails or is stopped.
 
@@ -216,7 +225,9 @@ class Reader(ABC):
                 continue
             rest = buffer[end:used]
             if end:
+                self.ahead = self._look_ahead(end, rest)
                 yield memoryview(buffer)[:end]
+                self.ahead = b""
             elif len(buffer) >= self.max_bytes:
                 yield TooLong(bytes(buffer[:100]))
                 if not options.skips:

@@ -162,6 +162,7 @@ class Stream(io.RawIOBase):
         self._file = file
         self._into = _pipe_reader(file, stopped) or getattr(file, "readinto", None)
         self._next = b""
+        self._error: Exception | None = None
         self._on_read = on_read
         self._begin = _position(file)
         #: Which units of a table to read; None for all.
@@ -182,6 +183,8 @@ class Stream(io.RawIOBase):
         return count
 
     def _read(self, view: memoryview) -> int:
+        if self._error is not None:
+            raise self._error
         if self._into is not None:
             count = self._into(view)
         else:
@@ -203,6 +206,14 @@ class Stream(io.RawIOBase):
                 break
             self._next += buffer[:count]
         return self._next
+
+    def ahead(self, count: int) -> bytes:
+        """Return the next bytes without consuming them; an error that comes earlier is raised when they are read."""
+        try:
+            self.peek(lambda head: False, count)
+        except (DataError, OSError) as error:
+            self._error = error
+        return self._next[:count]
 
     def skip(self, count: int) -> None:
         """Drop bytes at the beginning that have been peeked at."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -31,6 +33,8 @@ from scwlearn.data.tables.resolve import check_names, is_complete, resolve_colum
 
 # Most cells of a chunk. As plain numbers, they are one batch.
 _CHUNK_CELLS = 2**21
+# Bytes of the record batches that show the schema, unless a single one has more.
+_SAMPLE_SIZE = 2**23
 # A stream that cannot be rewound is copied to memory up to this size, else to disk.
 _MAX_IN_MEMORY = 64 * 2**20
 _READ = 2**20
@@ -48,6 +52,8 @@ class _RecordBatchReader(Reader):
     def __init__(self, stream: Stream, schema: Schema, options: ReaderOptions) -> None:
         super().__init__(stream, schema, options)
         self._names: list[str] = []
+        # Record batches whose rows show the schema, until it is complete.
+        self._sample: list[Any] = []
         self._spec = spec_of(schema, options)
 
     @abstractmethod
@@ -74,29 +80,39 @@ class _RecordBatchReader(Reader):
         # The first rows show the schema before threads can help.
         limit = SAMPLE
         with _data_errors(self.schema.format), ExitStack() as opened:
-            for batch in self.record_batches(opened):
-                # Whether buffers are as large as lengths and last offsets say, which the native reader trusts. What it
-                # reads in them, it checks itself: a full validation would take a dictionary anew with each batch.
-                batch.validate()
+            for batch in self._sampled(map(_validated, self.record_batches(opened))):
                 most, start = self._chunk_rows(batch), 0
                 while start < batch.num_rows:
                     count = min(most, limit)
                     yield batch.slice(start, count)
                     start, limit = start + count, self.options.batch_rows
 
+    def _sampled(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Keep the record batches whose first rows show the schema; return these and all others."""
+        is_decided = is_complete(self.schema) or self.schema.is_fixed
+        # An eager reader does not wait for more than one batch.
+        most, rows, size = 1 if is_decided or self.options.eager else SAMPLE, 0, 0
+        try:
+            for batch in batches:
+                self._sample.append(batch)
+                rows, size = rows + batch.num_rows, size + _buffer_size(batch)
+                if rows >= most or (rows and size >= _SAMPLE_SIZE):
+                    break
+        except Exception as error:
+            # It is raised after the rows before it.
+            batches = _failing(error)
+        return chain([*self._sample], batches)
+
     def _chunk_rows(self, batch: Any) -> int:
         """Return how many rows make a chunk. Only the data decides, because the last bits of a model depend on it."""
-        # All batches share the values of a dictionary.
-        own = [column.indices if pa.types.is_dictionary(column.type) else column for column in batch.columns]
-        # Reads no offsets, as `nbytes` would.
-        size = sum(int(column.get_total_buffer_size()) for column in own)
-        most = self.chunk_bytes * int(batch.num_rows) // max(1, size)
-        return max(1, min(self.options.batch_rows, most, _CHUNK_CELLS // len(own)))
+        rows: int = batch.num_rows
+        most = self.chunk_bytes * rows // max(1, _buffer_size(batch))
+        return max(1, min(self.options.batch_rows, most, _CHUNK_CELLS // len(batch.columns)))
 
     def parse(self, chunk: Any) -> Parsed:
         """Convert a record batch, or as many of its rows as fill a batch."""
         if not self.is_resolved:
-            self._resolve(chunk)
+            self._resolve()
         used = np.zeros(1, dtype=np.int64)
         rows, labels, weights, records, count, (bad, first) = self._read(chunk, used)
         errors = [table_error(fault, key, found, record=record) for fault, record, key, found in first]
@@ -111,35 +127,39 @@ class _RecordBatchReader(Reader):
         check_memory(0)
         return read_columns(chunk.__arrow_c_array__(), self._spec, kind, self.flags, used)
 
-    def _resolve(self, chunk: Any) -> None:
+    def _resolve(self) -> None:
         """Complete the schema with the kinds of columns."""
         # Types that cannot be used are refused before their values are looked at.
-        *_, (_, faults) = self._read(chunk.slice(0, 0))
+        *_, (_, faults) = self._read(self._sample[0].slice(0, 0))
         for fault, record, key, found in faults:
             raise table_error(fault, key, found, record=record)
-        schema, features, kinds, has_words = self.schema, self.schema.features, {}, False
-        cells: dict[str, list[Any]] = {}
+        schema, features = self.schema, self.schema.features
         label = None if self.options.ignores_labels else schema.label
         is_decided = is_complete(schema) or schema.is_fixed
-        for name, array in _leaves(zip(chunk.schema.names, chunk.columns, strict=True), schema.features):
-            roles = (schema.label, schema.weight)
-            is_open = not is_decided and name not in schema.features.kinds and name not in roles
-            kind = _kind_of_type(array.type)
-            if name == label or (is_open and kind is None):
-                sample = array.slice(0, sample_size(len(self._names)))
-                with _data_errors(schema.format):
-                    # `to_pylist` trusts all offsets and texts.
-                    sample.validate(full=True)
-                values = sample.to_pylist()
-                cells[name] = cells.get(name, []) + values
-                kind = "categorical" if _is_text(array.type) and not any(values) else None
-                # Their values show nothing if all are missing.
-                has_words = has_words or (name == label and kind is not None)
-            if is_open and kind is not None:
-                kinds[name] = kind
-        schema = replace(schema, features=schema.features.declare(kinds))
+        declared = {*features.kinds, schema.label, schema.weight}
+        cells: defaultdict[str, list[Any]] = defaultdict(list)
+        types: dict[str, Any] = {}
+        left = sample_size(len(self._names))
+        for batch in self._sample:
+            for name, array in _leaves(zip(batch.schema.names, batch.columns, strict=True), features):
+                types[name] = array.type
+                is_open = not is_decided and name not in declared
+                if name == label or (is_open and _kind_of_type(array.type) is None):
+                    sample = array.slice(0, left)
+                    with _data_errors(schema.format):
+                        # `to_pylist` trusts all offsets and texts.
+                        sample.validate(full=True)
+                    cells[name] += sample.to_pylist()
+            left = max(0, left - batch.num_rows)
+        self._sample = []
+        # The values show nothing if all are missing.
+        words = {name for name, values in cells.items() if _is_text(types[name]) and not any(values)}
+        if not is_decided:
+            kinds = {name: "categorical" if name in words else _kind_of_type(type) for name, type in types.items()}
+            found = {name: kind for name, kind in kinds.items() if kind is not None and name not in declared}
+            schema = replace(schema, features=features.declare(found))
         self.schema = resolve_kinds(schema, self._names, cells, self.options, untyped=False)
-        if has_words and features.kinds.get(label or "") is None and not is_decided:
+        if label in words and features.kinds.get(label) is None and not is_decided:
             self.schema = replace(self.schema, label_kind="categorical")
         self._spec = spec_of(self.schema, self.options)
         self.is_resolved = True
@@ -180,6 +200,27 @@ class ArrowReader(_RecordBatchReader):
             reader = batches = ipc.open_stream(_BoundedReads(self.stream))
         wanted = self.wanted(reader.schema)
         return (batch.select(wanted) for batch in batches)
+
+
+def _validated(batch: Any) -> Any:
+    """Return a record batch whose buffers are as large as lengths and last offsets say, which the native reader trusts.
+
+    What it reads in them, it checks itself: a full validation would take a dictionary anew with each batch.
+    """
+    batch.validate()
+    return batch
+
+
+def _buffer_size(batch: Any) -> int:
+    # All batches share the values of a dictionary.
+    own = (column.indices if pa.types.is_dictionary(column.type) else column for column in batch.columns)
+    # Reads no offsets, as `nbytes` would.
+    return sum(int(column.get_total_buffer_size()) for column in own)
+
+
+def _failing(error: Exception) -> Iterator[Any]:
+    raise error
+    yield
 
 
 def count_parquet(path: str) -> tuple[int, int]:

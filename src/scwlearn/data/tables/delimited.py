@@ -17,7 +17,7 @@ from scwlearn.data.formats import number_pattern
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import Parsed, Reader, rest_of
+from scwlearn.data.reader import SAMPLE_BYTES, Parsed, Reader, rest_of
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import Schema, spec_of
 from scwlearn.data.tables.resolve import (
@@ -78,13 +78,14 @@ class DelimitedReader(Reader):
         """Parse records, after the header in the first chunk."""
         text = np.frombuffer(chunk, dtype=np.uint8)
         before = 0
-        if not self._names:
-            end, before = self._read_names(text)
-            text = text[end:]
-            if not self._names:
-                return Parsed((), before)
         if not self.is_resolved:
-            self._resolve(text)
+            sample = self._sample(text)
+            if not self._names:
+                end, before = self._read_names(text, sample)
+                text, sample = text[end:], sample[end:]
+                if not self._names:
+                    return Parsed((), before)
+            self._resolve(sample)
         return self._parse_records(text, before)
 
     def _parse_records(self, text: Text, before: int) -> Parsed:
@@ -101,7 +102,12 @@ class DelimitedReader(Reader):
         rest = rest_of(text, used)
         return parsed if rest is None else parsed._replace(rest=partial(self._parse_records, rest, 0))
 
-    def _read_names(self, text: Text) -> tuple[int, int]:
+    def _sample(self, text: Text) -> Text:
+        """Return the text of a chunk, and the whole records behind it."""
+        sample = np.concatenate([text, np.frombuffer(self.ahead, dtype=np.uint8)])
+        return sample[: max(len(text), last_csv_end(sample, self._delimiter))]
+
+    def _read_names(self, text: Text, sample: Text) -> tuple[int, int]:
         """Set the names of the columns, if there is a record; return the end of the header and the lines up to it."""
         records, lines, end, count, opened = split_csv(text, self._delimiter, 1)
         if opened is not None:
@@ -109,15 +115,15 @@ class DelimitedReader(Reader):
             raise _open_quote(line, text[offset : offset + 100].tobytes())
         if not records:
             return end, count
-        names = records[0]
-        if self.schema.header is None and is_position(self.schema.label, names) and self._data_cell(names, text[end:]):
+        names, sample = records[0], sample[end:]
+        if self.schema.header is None and is_position(self.schema.label, names) and self._data_cell(names, sample):
             # A position says that there are no names.
             self.schema = replace(self.schema, header=False)
         if self.schema.header is False:
             end = count = 0
             names = [str(number) for number in range(1, len(names) + 1)]
         else:
-            self._check_header(text[:end].tobytes(), names, lines[0], text[end:])
+            self._check_header(text[:end].tobytes(), names, lines[0], sample)
             self.expected = "records must follow the header"
         self.schema = resolve_columns(self.schema, names, self.options)
         self._names = names
@@ -155,10 +161,13 @@ class DelimitedReader(Reader):
         """Complete the schema, if there are records with a cell for each column."""
         names, most = self._names, sample_size(len(self._names))
         sample: list[list[str]] = []
+        # A chunk may be larger. What is behind these bytes counts only if they have no record.
+        size = last_csv_end(text[:SAMPLE_BYTES], self._delimiter) or len(text)
         while not sample and len(text):
-            records, _, end, _, _ = split_csv(text, self._delimiter, most)
+            records, _, end, _, _ = split_csv(text[:size], self._delimiter, most)
             sample = [cells for cells in records if len(cells) == len(names)]
             text = text[end:]
+            size = len(text)
         if sample:
             values = dict(zip(names, zip(*sample, strict=True), strict=True))
             self.schema = resolve_kinds(self.schema, names, values, self.options, untyped=True)

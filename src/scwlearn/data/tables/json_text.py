@@ -20,7 +20,7 @@ from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import Parsed, Reader, TooLong, rest_of
+from scwlearn.data.reader import SAMPLE_BYTES, Parsed, Reader, TooLong, rest_of
 from scwlearn.data.records import record_batches, record_error
 from scwlearn.data.schema import LABEL_NAMES, Schema, check_roles, listed, spec_of
 from scwlearn.data.tables.resolve import (
@@ -160,7 +160,9 @@ class JsonReader(Reader):
 
     def _resolve(self, piece: _Piece) -> None:
         """Complete the schema, if there are records."""
-        sample = _sample(piece)
+        text = np.concatenate([piece.text, np.frombuffer(self.ahead, dtype=np.uint8)])
+        # A chunk may be larger. What is behind these bytes counts only if they have no record.
+        sample = _sample(piece._replace(text=text[:SAMPLE_BYTES])) or _sample(piece._replace(text=text))
         if not sample:
             return
         if self.schema.label is None and self.options.ignores_labels and self.options.known_names is not None:

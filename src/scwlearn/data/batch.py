@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from scwlearn._native import Vocabulary, appearances, place_rows
 from scwlearn.data.csr import same_type
+from scwlearn.data.io.errors import DataError, shown
+from scwlearn.data.labels import label_kind
 from scwlearn.data.rows import Rows
 
 
@@ -275,13 +277,38 @@ class Batch:
         ).with_labels(_labels(batches), np.concatenate(labelled))
 
 
+class LabelKind:
+    """Whether the labels of all batches are strings or numbers, as those of the first one are; bools are numbers."""
+
+    def __init__(self) -> None:
+        self._kind = self._first_source = ""
+
+    def check(self, batch: Batch) -> None:
+        """Raise a DataError if the labels of a batch are of the other kind."""
+        if batch.labels is None:
+            return
+        labels = batch.labels if batch.labelled is None else batch.labels[batch.labelled]
+        kind = "strings" if label_kind(labels) == "str" else "numbers"
+        if not self._kind:
+            self._kind, self._first_source = kind, batch.source
+        elif kind != self._kind:
+            raise DataError(
+                f"all labels must be {self._kind}, as those of {self._first_source} are",
+                found=shown(labels[:1].tolist()[0]),
+                source=batch.source,
+                line=int(batch.lines[0 if batch.labelled is None else batch.labelled.argmax()]),
+            )
+
+
 def _labels(batches: Sequence[Batch]) -> NDArray[Any]:
-    types = [batch.labels.dtype for batch in batches if batch.labels is not None]
-    # NumPy would turn a mixture of numbers and strings into strings.
-    dtype = np.result_type(*types) if len({dtype.kind for dtype in types}) == 1 else np.dtype(object)
-    return np.concatenate(
-        [np.zeros(len(batch), dtype) if batch.labels is None else batch.labels.astype(dtype) for batch in batches]
-    )
+    parts = [batch.labels for batch in batches if batch.labels is not None]
+    if len({part.dtype.kind for part in parts}) > 1:
+        # A label is a bool only if all labels of its batch are.
+        parts = [part.astype(np.int64) if part.dtype.kind == "b" else part for part in parts]
+    # NumPy would turn a mixture of numbers and strings into strings, and round large integers among floats.
+    dtype = np.result_type(*parts) if len({part.dtype.kind for part in parts}) == 1 else np.dtype(object)
+    typed = (part.astype(dtype) for part in parts)
+    return np.concatenate([np.zeros(len(batch), dtype) if batch.labels is None else next(typed) for batch in batches])
 
 
 def _weights(batches: Sequence[Batch]) -> NDArray[np.float64] | None:

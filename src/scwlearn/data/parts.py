@@ -7,6 +7,7 @@ import os
 import stat
 from codecs import BOM_UTF8
 from collections.abc import Generator, Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scwlearn._native import last_csv_end, split_csv
-from scwlearn.data.batch import Batch
+from scwlearn.data.batch import Batch, LabelKind
 from scwlearn.data.formats import get_format
 from scwlearn.data.io.decompress import compression_of
 from scwlearn.data.io.errors import DataError
@@ -103,8 +104,12 @@ class PartedData:
 
 def read_part(part: Part, schema: Schema, options: ReaderOptions = ReaderOptions()) -> Generator[Batch, None, None]:
     """Yield the examples of a part in batches, as they are read in one stream; nothing if it has none."""
+    label_kind = LabelKind()
     for segment in part.segments:
-        yield from read_segment(segment, schema, options)
+        with closing(read_segment(segment, schema, options)) as batches:
+            for batch in batches:
+                label_kind.check(batch)
+                yield batch
 
 
 def _file(source: Any, schema: Schema, max_record_bytes: int) -> _File:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from scwlearn._util.checks import check_choice
-from scwlearn.data.batch import Batch
+from scwlearn.data.batch import Batch, LabelKind
 from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.formats import deciding, detect_format, format_names, get_format, is_enough
 from scwlearn.data.io.errors import DataError, NoExamples
@@ -76,7 +76,8 @@ def read_batches(
     Raises
     ------
     DataError
-        If the data cannot be read, or an option does not apply to its format.
+        If the data cannot be read, some labels are strings and others are numbers, or an option does not apply to the
+        format.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def _read(
         raise ValueError("sources is empty; pass at least one file")
     schema: Schema | None = None
     empty: NoExamples | None = None
-    found_some, width = False, 0
+    found_some, width, label_kind = False, 0, LabelKind()
     for source in sources:
         with ExitStack() as opened:
             if isinstance(source, Batch):
@@ -149,6 +150,8 @@ def _read(
                     yield schema
                 for batch in batches:
                     found_some = True
+                    if not options.ignores_labels:
+                        label_kind.check(batch)
                     if isinstance(batch.x, Rows):
                         width = max(width, batch.x.width)
                     yield batch.widened(width)

@@ -12,6 +12,7 @@ import pytest
 
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
+from scwlearn.runs.train import TrainingRun
 from scwlearn.runs.trained_model import TrainedModel
 from use_examples import written
 
@@ -145,3 +146,20 @@ def test_the_note_about_the_model_counts_no_save_that_failed(tmp_path, monkeypat
     data = written(tmp_path / "data.svm", libsvm_text(600))
     assert run(["train", data, "-m", str(model), "--save-every", "100"]) == 1
     assert f"stopped after {100 * (saves + 1)} examples; {said.format(model)}\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("resumes", [False, True])
+@pytest.mark.parametrize("place", ["learn", "_begin", "_learn"])
+def test_ctrl_c_before_the_first_example_keeps_the_old_model(tmp_path, monkeypatch, capsys, place, resumes):
+    data, model = written(tmp_path / "data.svm", libsvm_text(300)), tmp_path / "a.model"
+    assert run(["train", data, "-q", "-m", str(model)]) == 0
+    before = model.read_bytes()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TrainingRun, place, interrupted)
+    resumed = ["--resume", str(model)] if resumes else []
+    assert run(["train", data, "-m", str(model), "--save-every", "100", *resumed]) == 130
+    assert "stopped before the first example; the model was not saved\n" in capsys.readouterr().err
+    assert model.read_bytes() == before

@@ -148,9 +148,9 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | TrainedModel
             run = _new_run(given, data, model, table)
             run.run(partial(_read_pass, data, run, first))
     except KeyboardInterrupt:
-        if given["save_every"] is not None and run is not None and run.has_begun:
+        if given["save_every"] is not None and run is not None and run.counts.seen:
             run.on_save()
-            terminal.note(f"stopped after {plural(run.classifier.counts.seen, 'example')}; saved {path}")
+            terminal.note(f"stopped after {plural(run.counts.seen, 'example')}; saved {path}")
         elif given["save_every"] is not None:
             terminal.note("stopped before the first example; the model was not saved")
         elif path is not None:

@@ -12,6 +12,7 @@ import pytest
 
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
+from scwlearn.runs import warnings
 from scwlearn.runs.train import TrainingRun
 from scwlearn.runs.trained_model import TrainedModel
 from use_examples import written
@@ -163,3 +164,29 @@ def test_ctrl_c_before_the_first_example_keeps_the_old_model(tmp_path, monkeypat
     assert run(["train", data, "-m", str(model), "--save-every", "100", *resumed]) == 130
     assert "stopped before the first example; the model was not saved\n" in capsys.readouterr().err
     assert model.read_bytes() == before
+
+
+@pytest.mark.parametrize("saves", [False, True])
+@pytest.mark.parametrize(
+    "place",
+    [
+        (TrainingRun, "finish"),
+        (TrainingRun, "holdout_metrics"),
+        (TrainedModel, "record_weights"),
+        (warnings, "record_warnings"),
+    ],
+)
+def test_ctrl_c_after_the_last_example_saves_the_model(tmp_path, monkeypatch, capsys, place, saves):
+    data, model = written(tmp_path / "data.svm", libsvm_text(300)), tmp_path / "a.model"
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(*place, interrupted)
+    saved = ["--save-every", "1000"] if saves else []
+    assert run(["train", data, "-m", str(model), "--holdout", "0.1", *saved]) == 130
+    said = f"stopped after 270 examples; saved {model}\n" if saves else "the model was not saved; --save-every N"
+    assert said in capsys.readouterr().err
+    assert model.exists() == saves
+    if saves:
+        assert TrainedModel.read(model).classifier.counts.seen == 270

@@ -9,7 +9,8 @@ patterns or URLs; - for standard input; or a name that scwlearn datasets lists.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -111,21 +112,24 @@ def command(**given: Any) -> None:
     check_outputs({"--report": page}, [] if resumed is None else [given["resume"]])
     if epochs > 1 and data.is_pipe:
         raise click.UsageError("--epochs needs files; a pipe can be read only once")
+    training: AbstractContextManager[TrainedModel]
     if is_distributed(given):
         if data.is_pipe:
             raise click.UsageError("several workers need files; a pipe can be read only once")
-        result = train_distributed(given, data, model)
+        training = nullcontext(train_distributed(given, data, model))
     else:
-        result = _train(given, data, model)
-    from scwlearn.runs.warnings import record_warnings
+        training = _train(given, data, model)
+    with training as result:
+        from scwlearn.runs.warnings import record_warnings
 
-    record = result.record
-    assert record is not None
-    terminal.note(_summary(record))
-    terminal.warn(record_warnings(record))
-    data.report_skipped()
+        record = result.record
+        assert record is not None
+        terminal.note(_summary(record))
+        terminal.warn(record_warnings(record))
+        data.report_skipped()
+        if path is not None:
+            result.write(path)
     if path is not None:
-        result.write(path)
         terminal.note(f"model: {path}")
     if page is not None:
         from scwlearn.report import write_page
@@ -136,17 +140,32 @@ def command(**given: Any) -> None:
         print_json(record.to_json())
 
 
-def _train(given: dict[str, Any], data: Input, model: ModelConfig | TrainedModel) -> TrainedModel:
-    """Train in one stream, with progress; save on the way if the user wants it."""
+@contextmanager
+def _train(given: dict[str, Any], data: Input, model: ModelConfig | TrainedModel) -> Iterator[TrainedModel]:
+    """Train in one stream, with progress, and yield the model.
+
+    At Ctrl-C, also while the caller uses the model, it is saved if the user wants it.
+    """
     terminal, path, epochs = data.terminal, given["model"], given["epochs"]
     table = _CurveTable(terminal, log_loss=_wants_probabilities(given))
     run: TrainingRun | None = None
     try:
-        with data.progress("training", epochs=epochs):
-            # Opened first, so that threads read and parse while the run is imported.
-            first = data.examples()
-            run = _new_run(given, data, model, table)
-            run.run(partial(_read_pass, data, run, first))
+        try:
+            with data.progress("training", epochs=epochs):
+                # Opened first, so that threads read and parse while the run is imported.
+                first = data.examples()
+                run = _new_run(given, data, model, table)
+                run.run(partial(_read_pass, data, run, first))
+        except (OSError, ValueError):
+            if run is not None and run.counts.seen:
+                terminal.note(_stopped(run, path))
+            raise
+        data.check_learned(run.has_begun and run.classifier.is_fitted, run.has_begun)
+        result = trained_model(run, data, given)
+        table.finish(run.points[-1])
+        if epochs > 1:
+            terminal.note(_pass_line(run))
+        yield result
     except KeyboardInterrupt:
         if given["save_every"] is not None and run is not None and run.counts.seen:
             run.on_save()
@@ -156,16 +175,6 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | TrainedModel
         elif path is not None:
             terminal.note("the model was not saved; --save-every N saves it on the way and at Ctrl-C or SIGTERM")
         raise
-    except (OSError, ValueError):
-        if run is not None and run.counts.seen:
-            terminal.note(_stopped(run, path))
-        raise
-    data.check_learned(run.has_begun and run.classifier.is_fitted, run.has_begun)
-    result = trained_model(run, data, given)
-    table.finish(run.points[-1])
-    if epochs > 1:
-        terminal.note(_pass_line(run))
-    return result
 
 
 def _new_run(given: dict[str, Any], data: Input, model: ModelConfig | TrainedModel, table: _CurveTable) -> TrainingRun:

@@ -71,6 +71,18 @@ def test_models_with_different_costs_are_not_merged():
         scwlearn.merge([one, other])
 
 
+def test_a_precomputed_kernel_takes_no_costs():
+    x, y = blobs(3)
+    model = KernelSCW1(kernel="precomputed", random_state=0).fit(x @ x.T, y)
+    predicted = model.predict(x @ x.T)
+    message = "^costs need probabilities, which a model with a precomputed kernel does not have; leave them out, or"
+    for call in (lambda: model.fit(x @ x.T, y), lambda: model.predict(x @ x.T), lambda: model.score(x @ x.T, y)):
+        model.set_params(costs=COSTS)
+        with pytest.raises(ValueError, match=message):
+            call()
+        assert np.array_equal(model.set_params(costs=None).predict(x @ x.T), predicted)
+
+
 def test_fit_refuses_unknown_labels_and_changes_nothing():
     x, y = blobs(3)
     model = SCW1(random_state=0).fit(x, y)

@@ -81,3 +81,15 @@ class Costs:
             expected += probabilities[:, true, np.newaxis] * differences[true]
         numbers: NDArray[np.intp] = classes.order[expected.argmin(axis=1)]
         return numbers
+
+
+def given_costs(given: Any, *, has_probabilities: bool) -> Costs | None:
+    """Return the costs that a user gave a model, or None; raise a ValueError if it has no probabilities."""
+    if given is None:
+        return None
+    if not has_probabilities:
+        raise ValueError(
+            "costs need probabilities, which a model with a precomputed kernel does not have; leave them out, or pass "
+            "the kernel as a function"
+        )
+    return Costs(given)

@@ -134,6 +134,10 @@ class KernelLearner(BaseLearner):
         return kernel
 
     @property
+    def has_variances(self) -> bool:
+        return not self.kernel.is_precomputed
+
+    @property
     def support(self) -> Examples:
         """The examples in whose span the model lies."""
         return self.model.support

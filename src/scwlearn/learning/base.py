@@ -85,6 +85,11 @@ class BaseLearner(ABC):
             raise TypeError(f"{method} is for learners with several classes; split() makes one of this learner")
 
     @property
+    def has_variances(self) -> bool:
+        """Whether it knows the variances of scores, which probabilities need."""
+        return True
+
+    @property
     def n_classes(self) -> int | None:
         """The number of known classes; None where labels are -1 and +1."""
         return None if self.is_binary else self._known_classes()

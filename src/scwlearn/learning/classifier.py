@@ -15,7 +15,7 @@ from scwlearn._native import Lock
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.locks import changing, reading
 from scwlearn.data.batch import NamedRows
-from scwlearn.data.costs import Costs
+from scwlearn.data.costs import given_costs
 from scwlearn.data.features import PLAIN, Features
 from scwlearn.data.labels import FEWEST_IN_ORDER, Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
@@ -55,8 +55,6 @@ class Classifier(ClassifyOne):
         #: What the values of records mean.
         self.features = features
         self.class_weights = ClassWeights(class_weight)
-        #: What wrong predictions cost; None if all cost the same.
-        self.costs = None if costs is None else Costs(costs)
         #: `Learner`, `Committee` or `KernelLearner`.
         self.learner_type = learner = learner or learner_type(config)
         #: What is suspicious about the first batch of examples; None before there is one.
@@ -64,6 +62,8 @@ class Classifier(ClassifyOne):
         self._has_warned = False
         #: The current state; replaced as a whole when a class is added.
         self.snapshot = Snapshot(learner.from_config(config), learner.calibration_type(), Classes())
+        #: What wrong predictions cost; None if all cost the same.
+        self.costs = given_costs(costs, has_probabilities=self.learner.has_variances)
 
     @property
     def learner(self) -> Any:
@@ -109,7 +109,7 @@ class Classifier(ClassifyOne):
     def with_costs(self, costs: Any) -> Classifier:
         """Return a classifier on the same model, in the same memory, with other costs of wrong predictions."""
         other = self._shallow_copy()
-        other.costs = None if costs is None else Costs(costs)
+        other.costs = given_costs(costs, has_probabilities=self.learner.has_variances)
         return other
 
     @reading

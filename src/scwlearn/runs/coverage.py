@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -87,12 +86,10 @@ class CoverageCounter:
 
     def _known_feature(self) -> Any:
         model = self._model
-        names: Sequence[Any] | None = model.column_names
-        if model.vocabulary is not None:
-            names = [*model.vocabulary.names]
-        if names is None:
-            return self._in_file(model.n_features - 1)
-        return self._in_file(max(names) if isinstance(names[0], int) else names[0]) if names else None
+        names = [*model.feature_names]
+        if not names:
+            return None if model.vocabulary is not None else self._in_file(model.n_features - 1)
+        return self._in_file(max(names) if isinstance(names[0], int) else names[0])
 
     def _in_file(self, feature: Any) -> Any:
         """Return a feature as it is called in a file."""

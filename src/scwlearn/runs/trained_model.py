@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,11 @@ class TrainedModel:
         return names
 
     @property
+    def feature_names(self) -> Iterable[Any]:
+        """The names of the features; empty if they are numbered."""
+        return self.column_names or [] if self.vocabulary is None else self.vocabulary.names
+
+    @property
     def data_schema(self) -> Schema | None:
         """How to read data for this model; None to detect it.
 
@@ -126,13 +131,13 @@ class TrainedModel:
     @property
     def reading(self) -> dict[str, Any]:
         """How data are read for this model: schema, features, which are not detected, slots of hashed names, names."""
-        classifier, vocabulary = self.classifier, self.vocabulary
+        classifier = self.classifier
         return {
             "schema": self.data_schema,
             "features": classifier.features,
             "slots": classifier.config.slots,
             "detects": False,
-            "known_names": lambda: [] if vocabulary is None else vocabulary.names,
+            "known_names": lambda: self.feature_names,
         }
 
     @property

@@ -181,6 +181,26 @@ def test_an_estimator_of_a_data_frame_finds_its_columns_in_a_table(tmp_path, cap
     assert predicted(capsys, path, data).splitlines() == scwlearn.load(path).predict(frame).tolist()
 
 
+@pytest.mark.parametrize("make", [scwlearn.SCW1, scwlearn.AutoClassifier, scwlearn.KernelSCW1])
+@pytest.mark.parametrize("name", ["y", "Label", "target", "class"])
+def test_a_feature_of_a_data_frame_is_not_taken_for_the_label(tmp_path, capsys, make, name):
+    pandas = pytest.importorskip("pandas")
+    x, y = arrays()
+    frame = pandas.DataFrame(x, columns=["a", name, "b", "c", "d"])
+    model = make(random_state=0).fit(frame, y)
+    path = saved(model, tmp_path / "f.model")
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    frame.to_json(tmp_path / "new.jsonl", orient="records", lines=True, double_precision=15)
+    frame.to_parquet(tmp_path / "new.parquet")
+    for ending in ("csv", "jsonl", "parquet"):
+        labels = predicted(capsys, path, tmp_path / f"new.{ending}").splitlines()
+        assert labels == [str(label) for label in model.predict(frame)]
+    frame.assign(species=y).to_csv(tmp_path / "new.csv", index=False)
+    assert run(["evaluate", path, str(tmp_path / "new.csv")]) == 1
+    assert "which column is the label?" in capsys.readouterr().err
+    assert run(["evaluate", path, str(tmp_path / "new.csv"), "--label", "species"]) == 0
+
+
 def test_integer_keys_of_dicts_are_feature_numbers(tmp_path, capsys):
     model = scwlearn.StreamClassifier("arow")
     model.learn_many([{1: 1.0}, {7: 1.0}] * 5, ["one", "seven"] * 5)

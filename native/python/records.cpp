@@ -78,8 +78,9 @@ namespace {
 
 Kind kind_named(const std::string& name) {
     static constexpr std::pair<std::string_view, Kind> kKinds[] = {
-        {"auto", Kind::automatic}, {"numeric", Kind::numeric}, {"categorical", Kind::categorical}, {"text", Kind::text},
-        {"date", Kind::date},      {"ignore", Kind::ignore},   {"label", Kind::label},             {"weight", Kind::weight}};
+        {"auto", Kind::automatic}, {"numeric", Kind::numeric}, {"categorical", Kind::categorical},
+        {"string", Kind::string},  {"text", Kind::text},       {"date", Kind::date},
+        {"ignore", Kind::ignore},  {"label", Kind::label},     {"weight", Kind::weight}};
     const auto* const found = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& kind) { return kind.first == name; });
     require(found != std::end(kKinds), "unknown kind of a key");
     return found->second;

@@ -17,8 +17,9 @@
 
 namespace scwlearn {
 
-// What the values of a key are. `automatic`: the type of each value decides. The label and the weight are not features.
-enum class Kind : std::uint8_t { automatic, numeric, categorical, text, date, ignore, label, weight };
+// What the values of a key are. `automatic`: the type of each value decides. `string`: a category that is written as it is, even
+// if it is the text of a bool. The label and the weight are not features.
+enum class Kind : std::uint8_t { automatic, numeric, categorical, string, text, date, ignore, label, weight };
 
 inline bool is_left_out(Kind kind) noexcept { return kind == Kind::ignore || kind == Kind::label || kind == Kind::weight; }
 
@@ -79,7 +80,7 @@ private:
     static bool has_feature(Kind kind, std::string_view rest) noexcept {
         if (rest.empty() || kind == Kind::ignore) return true;
         switch (rest[0]) {
-            case '=': return kind == Kind::categorical || kind == Kind::text || kind == Kind::automatic;
+            case '=': return kind == Kind::categorical || kind == Kind::string || kind == Kind::text || kind == Kind::automatic;
             case '~': return kind == Kind::text;
             case '.': return kind == Kind::date || kind == Kind::automatic;
             default: return kind == Kind::automatic;  // a namespace has no other kind

@@ -11,7 +11,7 @@ from numbers import Real
 from typing import Any
 
 from scwlearn._native import DEEPEST, LONGEST_KEY, MISSING_NUMBERS, is_date
-from scwlearn.data.features import Features, feature_error
+from scwlearn.data.features import STRING, Features, feature_error
 from scwlearn.data.formats import number_pattern
 from scwlearn.data.io.errors import DataError, shown
 
@@ -27,7 +27,7 @@ _ENOUGH = 20
 _NEARLY = 0.9
 _NUMBER, _COMMA_NUMBER = (number_pattern(mark) for mark in (r"\.", ","))
 # The kind of a column by the character behind its name in that of a feature.
-_FEATURE_KINDS = {"": "numeric", "=": "categorical", ".": "date"}
+_FEATURE_KINDS = {"": "numeric", "=": STRING, ".": "date"}
 _NOT_A_NUMBER = frozenset(MISSING_NUMBERS)
 _BOOLS = frozenset({"true", "false"})
 # Dates that are written otherwise, whose order of day and month depends on the country, or that do not exist.
@@ -111,7 +111,7 @@ def cell_kinds(values: Mapping[str, Sequence[str]], features: Features) -> dict[
         known = [text.strip() for text in texts if not is_missing(text, features)]
         is_numeric = _Column(name, known, features, untyped=True).is_numeric(known)
         has_bools = any(text.lower() in _BOOLS for text in known)
-        kinds[name] = "numeric" if is_numeric else "auto" if has_bools else "categorical"
+        kinds[name] = "numeric" if is_numeric else "auto" if has_bools else STRING
     return kinds
 
 

@@ -16,6 +16,8 @@ from scwlearn.data.io.errors import DataError, shown
 
 #: What the values of a key may be.
 KINDS = ("auto", "numeric", "categorical", "text", "date", "ignore")
+#: Kind of a column of cells that a model knows as strings: a category, of which the text of a bool is one, too.
+STRING = "string"
 #: What a number may be, for messages.
 ALLOWED_NUMBER = f"a finite number of at most {LARGEST_VALUE:g} in magnitude"
 #: The group of all keys in an interaction.
@@ -23,6 +25,8 @@ ALL_KEYS = "*"
 
 # Bounds that keep the number of features of a text in proportion to its length.
 _MAX_NGRAM, _MAX_SKIPS, _MAX_CHARS = 8, 8, 32
+# What is never declared is found out for a file.
+_KNOWN_KINDS = frozenset({*KINDS, STRING})
 # How many columns one interaction and all together may name.
 _MAX_PLACES, _MAX_GROUPS = 8, 64
 # What an error suggests where a value does not fit its kind.
@@ -297,7 +301,7 @@ def feature_error(fault: str, key: str, found: str, *, skippable: bool = True) -
 
 def _are_kinds(kinds: Mapping[str, str]) -> bool:
     """Return whether the names and kinds of columns are valid, quickly."""
-    if any(type(name) is not str for name in kinds) or any(kind not in KINDS for kind in kinds.values()):
+    if any(type(name) is not str for name in kinds) or any(kind not in _KNOWN_KINDS for kind in kinds.values()):
         return False
     return is_unicode("".join(kinds))
 

@@ -160,15 +160,19 @@ public:
         }
     }
 
-    // A list of strings: each adds 1 to its feature, unless it is empty.
+    // A list of strings: each adds 1 to its feature, unless it is empty. Categories have no order, so no n-grams.
     bool add_list(Key& key, const std::vector<std::string_view>& words) {
         if (key.kind == Kind::ignore || words.empty()) return true;
         if (key.kind == Kind::numeric || key.kind == Kind::date) return fail("list", key, words[0]);
         if (!make_prefix(key, key.words, '=')) return false;
-        if (std::find(words.begin(), words.end(), std::string_view()) == words.end()) return add_grams(key, words);
-        std::vector<std::string_view> present(words);
-        std::erase(present, std::string_view());
-        return add_grams(key, present);
+        const bool has_order = key.kind != Kind::categorical && spec_.text.ngram > 1;
+        std::vector<std::string_view> present;
+        for (const std::string_view word : words) {
+            if (word.empty()) continue;
+            if (!add(key, key.groups, columns_.number(key.words, word), 1.0, false)) return false;
+            if (has_order) present.push_back(word);
+        }
+        return !has_order || add_named_grams(key, key.words, present);
     }
 
     // A point in time.

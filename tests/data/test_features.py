@@ -91,6 +91,20 @@ def test_n_grams_of_words_may_skip_some():
     assert Features(ngram=2).read({"bag": ["x", "y"]}) == {"bag=x": 1, "bag=y": 1, "bag=x y": 1}
 
 
+@pytest.mark.parametrize("kind", ["auto", "text", "categorical"])
+@pytest.mark.parametrize("ngram", [0, 1, 2])
+def test_a_list_keeps_its_strings_and_categories_have_no_order(kind, ngram):
+    features = Features(kinds={"bag": kind}, ngram=ngram, char_ngrams=(3, 3))
+    grams = {"bag=x y": 1} if ngram == 2 and kind != "categorical" else {}
+    record = {"bag": ["x", "", "y"]}
+    assert features.read(record) == {"bag=x": 1, "bag=y": 1} | grams
+    file = io.BytesIO()
+    parquet.write_table(pa.table({"bag": [record["bag"]], "label": [1]}), file)
+    for data in json.dumps(record | {"label": 1}).encode(), file.getvalue():
+        _, batches = read_batches([io.BytesIO(data)], features=features)
+        assert [*next(batches).x.dicts()] == [features.read(record)]
+
+
 def test_n_grams_of_characters_are_those_of_scikit_learn():
     from sklearn.feature_extraction.text import CountVectorizer
 

@@ -17,6 +17,7 @@ import pytest
 import scwlearn
 from distributed_examples import Killer, Suicide, Unreadable, digest, prepared, write_libsvm
 from scwlearn.cli.app import run as run_command
+from scwlearn.data.features import Features
 from scwlearn.data.options import ReaderOptions
 from scwlearn.distributed import OtherVersion, Processes, Serial, UnreadablePart, WorkerDied, train
 from scwlearn.distributed.processes import _Worker
@@ -28,6 +29,7 @@ from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.rules import find_rule
 from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.trained_model import TrainedModel
+from use_examples import written
 
 
 @pytest.fixture(scope="module")
@@ -338,3 +340,11 @@ def test_settings_are_checked():
     config = ModelConfig(find_rule("scw1"), {})
     with pytest.raises(FileNotFoundError):
         FileTraining(["no-such-file"], config).prepare()
+
+
+def test_names_of_hashed_interactions_are_not_kept(tmp_path):
+    path = written(tmp_path / "it.vw", "".join(f"{i % 2} |n a{i % 7} |m c{i % 5}\n" for i in range(3000)))
+    settings = {"max_features": 256, "overflow": "hash"}
+    reading = {"features": Features(interactions=("n:m",))}
+    model = train(path, "arow", runner=Serial(), parts=1, reading=reading, **settings)
+    assert {*model.vocabulary.names} == {f"n^a{i}" for i in range(7)} | {f"m^c{i}" for i in range(5)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -27,7 +27,8 @@ from scwlearn.display.formatting import plural
 
 if TYPE_CHECKING:
     from scwlearn.data.batch import Batch
-    from scwlearn.data.schema import Schema
+    from scwlearn.runs.config import ModelConfig
+    from scwlearn.runs.trained_model import TrainedModel
 
 # Errors of skipped examples that are shown.
 _SHOWN_ERRORS = 3
@@ -36,20 +37,16 @@ _SHOWN_ERRORS = 3
 class Input:
     """Data of a command with `data_options`, given by its arguments; may be read more than once.
 
-    `schema` is how a model reads its data; without one it is known once reading has begun, and `features` are those of
-    the model. `slots` is the number of features of a model that hashes names, and `known_names` returns the names that
-    it knows. Eager reading takes examples from a pipe as soon as they are there, rather than in large batches.
+    The data are read as the model needs them, or as they are if there is none. Without a schema of the model, the
+    schema is known once reading has begun. Eager reading takes examples from a pipe as soon as they are there, rather
+    than in large batches.
     """
 
     def __init__(
         self,
         given: Mapping[str, Any],
-        schema: Schema | None = None,
+        model: ModelConfig | TrainedModel | None,
         *,
-        features: Features = PLAIN,
-        slots: int = 0,
-        detects: bool = True,
-        known_names: Callable[[], Iterable[Any]] | None = None,
         labels: str = "required",
         eager: bool = False,
         skipped: SkippedRecords | None = None,
@@ -59,7 +56,9 @@ class Input:
         self._sources = [source for path in given["data"] for source in _sources(path)]
         #: Paths, URLs without credentials, and names of data sets.
         self.names = [_name(source) for source in self._sources]
-        self.schema = schema
+        reading = {} if model is None else model.reading
+        schema = self.schema = reading.pop("schema", None)
+        features = reading.pop("features", PLAIN)
         # Invalid examples, counted the first time that the data are read.
         self.skipped = SkippedRecords() if skipped is None else skipped
         if schema is not None:
@@ -76,9 +75,7 @@ class Input:
             skipped=self.skipped,
             eager=eager and self.is_pipe,
             on_read=self._count,
-            slots=slots,
-            detects=detects,
-            known_names=known_names,
+            **reading,
         )
         self._invocation = invocation()
         self._bar: Silent | None = None

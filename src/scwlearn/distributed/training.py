@@ -72,6 +72,7 @@ class FileTraining:
 
     def __post_init__(self) -> None:
         check_merge_rule(self.rule)
+        object.__setattr__(self, "options", replace(self.options, slots=self.model.reading["slots"]))
 
     def prepare(self) -> PreparedTraining:
         """Read the first examples, which decide how all are read, and cut the data."""

@@ -35,6 +35,11 @@ class ModelConfig:
         settings = {name: value for name, value in self.settings.items() if name not in ("class_weight", "costs")}
         return configure(self.rule, {**settings, **self.parameters}, defaults_of=Face.COMMAND)
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How data are read for the model: the number of slots that names are hashed into."""
+        return {"slots": self.learner_config.slots}
+
     def check(self) -> None:
         """Raise a ValueError or TypeError for invalid settings."""
         ClassWeights(self.settings.get("class_weight"))

@@ -12,6 +12,8 @@ from run_examples import libsvm_text, vw_text
 from scwlearn.cli import options
 from scwlearn.cli.app import run
 from scwlearn.cli.commands.tune import heat_map
+from scwlearn.files import SavedModel
+from scwlearn.files.transport import pack
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.tuning import grid
 from scwlearn.rules import find_rule
@@ -191,6 +193,29 @@ def test_the_saved_model_equals_that_of_train(capsys, monkeypatch, tmp_path, sou
     assert one.schema == other.schema
     assert [p.mistakes for p in one.record.curve] == [p.mistakes for p in other.record.curve]
     assert one.record.confusion == other.record.confusion
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["--hash-bits", "8", "--interactions", "n:m"],
+        ["--hash-bits", "8", "--interactions", "n:m", "--shuffle-buffer", "50"],
+        ["--max-features", "50", "--interactions", "n:m"],
+        ["--covariance", "full"],
+        ["--no-intercept", "--average"],
+    ],
+    ids=" ".join,
+)
+def test_the_saved_model_equals_that_of_train_in_all_of_its_parts(tmp_path, settings):
+    data = written(
+        tmp_path / "it.vw",
+        "".join(f"{i % 2} |n a{i % 7} b{i % 11} |m c{i % 5}:0.{i % 9} d{i % 13}\n" for i in range(200)),
+    )
+    best, same = str(tmp_path / "best.model"), str(tmp_path / "same.model")
+    assert run(["tune", data, "-a", "arow", "--grid", "r=0.5", *settings, "-q", "-m", best]) == 0
+    assert run(["train", data, "-a", "arow", "--r", "0.5", *settings, "-q", "-m", same]) == 0
+    one, other = (pack(SavedModel.from_classifier(TrainedModel.read(path).classifier)) for path in (best, same))
+    assert one == other
 
 
 def test_log_loss_ranks_by_progressive_probabilities(capsys, data):

@@ -51,7 +51,7 @@ def command(**given: Any) -> None:
     from scwlearn.runs.warnings import training_warnings
 
     configs = [model_config(rule, {}, given) for rule in given["algorithm"]]
-    data, permutations = Input(given), given["permutations"]
+    data, permutations = Input(given, configs[0]), given["permutations"]
     check_outputs({"--plot": given["plot"]}, data.files)
     with data.progress("reading"), closing(data.examples()) as batches:
         examples = read_all(batches, given["limit"])

@@ -155,7 +155,7 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
         raise click.UsageError(f"data cannot be written as {to}; allowed: {', '.join(format_names())}")
     if given["no_label"] and given["label"] is not None:
         raise click.UsageError("give either --label or --no-label, not both")
-    data = Input(given, labels="optional")
+    data = Input(given, None, labels="optional")
     check_outputs({"-o": output, "--names": given["names"]}, data.files)
     with data.progress("converting"):
         batches = data.examples()

@@ -45,7 +45,7 @@ def command(**given: Any) -> None:
     from scwlearn.runs.warnings import is_weighted, unknown_features, with_advice, worse_than_baseline
 
     model = with_costs(TrainedModel.read(given["model"]), given["costs"])
-    data = Input(given, **model.reading)
+    data = Input(given, model)
     with data.progress("evaluating"):
         evaluation = evaluate(model, data.examples())
     data.report_skipped()

@@ -68,7 +68,7 @@ def command(**given: Any) -> None:
     model = with_costs(TrainedModel.read(given["model"]), given["costs"])
     predictions = PredictionLines(model, columns, as_json=given["as_json"])
     gaps = LineGaps()
-    data = Input(given, **model.reading, labels="ignored", eager=True, skipped=gaps)
+    data = Input(given, model, labels="ignored", eager=True, skipped=gaps)
     check_outputs({"-o": output}, [given["model"], *data.files])
     empty = "null\n" if given["as_json"] else "\n"
     with (

@@ -93,7 +93,6 @@ def command(**given: Any) -> None:
     """Train a model; see the help above."""
     # NumPy is imported from here on: --help does without it. What learns is imported once the data are being read.
     from scwlearn.cli.input import Input
-    from scwlearn.runs.config import ModelConfig
 
     path, page, epochs = given["model"], given["report"], given["epochs"]
     if given["save_every"] is not None and path is None:
@@ -102,10 +101,9 @@ def command(**given: Any) -> None:
         raise click.BadParameter("nan is not in the range 0.0<=x<1.0", param_hint="--holdout")
     resumed = None if given["resume"] is None else _read_model(given["resume"])
     model = _model(given, resumed)
-    new = {"slots": model.learner_config.slots} if isinstance(model, ModelConfig) else {}
     # What a pipe has delivered is learned at once if it is to be saved on the way.
     eager = given["save_every"] is not None
-    data = Input(given, **new if resumed is None else resumed.reading, eager=eager)
+    data = Input(given, model, eager=eager)
     terminal = data.terminal
     check_outputs({"-m": path, "--report": page}, data.files)
     # Only the model may be replaced, by itself.

@@ -77,7 +77,7 @@ def command(**given: Any) -> None:
     from scwlearn.runs.warnings import training_warnings
 
     cells, metric = _cells(given), given["metric"]
-    data = Input(given)
+    data = Input(given, cells[0])
     check_outputs({"-m": given["model"], "--plot": given["plot"]}, data.files)
     note = data.terminal.note
     # Keeping all models takes much longer than reading the data a second time for the best.

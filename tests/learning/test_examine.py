@@ -98,6 +98,22 @@ def test_examples_without_features_are_warned_about():
     assert caught(lambda: StreamClassifier("scw1").learn_many([{}] * 150 + records(X[:50]), Y)) == [EMPTY]
 
 
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_array, pd.DataFrame])
+@pytest.mark.parametrize(
+    ("left_out", "learned", "expected"),
+    [(np.full((300, 3), [1.0, 1e9, 1.0]), X, 0), (np.zeros((300, 3)), X, 0), (np.tile(X, (2, 1)), WIDE, 1)],
+)
+def test_examples_of_weight_0_are_not_examined(left_out, learned, expected, rows):
+    x, y = np.vstack([left_out, learned]), np.append(np.full(len(left_out), 2), Y)
+    given, weights = rows(x), (y < 2).astype(float)
+    assert len(caught(lambda: Perceptron().fit(rows(learned), Y))) == expected
+    assert len(caught(lambda: Perceptron().fit(given, y, weights))) == expected
+    assert len(caught(lambda: Perceptron().partial_fit(given, y, sample_weight=weights))) == expected
+    assert len(caught(lambda: Perceptron(class_weight={2: 0}).partial_fit(given, y))) == expected
+    assert len(caught(lambda: StreamClassifier("perceptron").learn_many(records(x), y, weights))) == expected
+    assert len(caught(lambda: StreamClassifier("perceptron").learn_many(pd.DataFrame(x), y, weights))) == expected
+
+
 def test_a_model_warns_once():
     model, y = SCW1(), np.sort(Y)
     assert caught(lambda: [model.partial_fit(X, y) for _ in range(3)]) == [SORTED]

@@ -224,3 +224,12 @@ def test_training_begins_behind_many_examples_of_weight_0(covariance):
     batch = next(iter(batches(libsvm_text(2000))))
     run.run(lambda epoch: [replace(batch, weights=np.zeros(len(batch))), batch])
     assert run.classifier.counts.seen == len(batch)
+
+
+def test_warnings_leave_out_examples_of_weight_0():
+    (batch,) = batches("1 1:1\n-1 1:2\n" * 100 + "1 1:1 2:1000000\n" * 100)
+    run = TrainingRun(config(covariance="diagonal"), save_every=37, on_save=lambda: None)
+    run.run(lambda epoch: [replace(batch, weights=np.repeat([1.0, 0.0], [200, 100]))])
+    findings = run.classifier.findings
+    assert findings is not None
+    assert not findings.messages()

@@ -268,24 +268,26 @@ class Classifier(ClassifyOne):
             if before.seen < NEW:
                 # It has been learned from, and the examination can wait for the next batch.
                 with suppress(MemoryError):
-                    self.examine(rows, numbers[places])
+                    self.examine(rows, found.numbers, places)
             return self.counts - before
 
-    def examine(self, rows: Rows | NamedRows | Dicts, labels: NDArray[Any]) -> None:
+    def examine(self, rows: Rows | NamedRows | Dicts, labels: NDArray[Any], places: slice | NDArray[np.intp]) -> None:
         """Look for what is suspicious about examples just learned, unless others have been or they are few.
 
         Parameters
         ----------
         rows : Rows, NamedRows or dicts
-            The examples.
+            A batch.
         labels : array
-            Their labels or class numbers, in learning order.
+            The labels or class numbers of its examples of a weight other than 0, in learning order.
+        places : slice or array
+            Where these examples are in the batch.
         """
         if self.findings is not None or len(labels) < FEWEST_IN_ORDER or not self.is_fitted:
             return
         # Kernels and committees have no scale of their own.
         sizes = self.config.settings.get("scale") == "none" and not self._model.covariance.correlated
-        self.findings = examine(rows, labels, sizes=sizes, constant=sizes and self.config.intercept)
+        self.findings = examine(rows, labels, places, sizes=sizes, constant=sizes and self.config.intercept)
 
     def warn(self, stacklevel: int) -> None:
         """Warn about what is suspicious about the examples, once; `stacklevel` counts from the caller."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,8 +68,15 @@ def describe_sizes(uneven: tuple[FeatureSize, FeatureSize], column: str, *, firs
     return f"{named(large)} is about {most:.1g}, {named(small)} about {least:.1g}"
 
 
-def examine(rows: Rows | NamedRows | tuple[Any, ...], labels: NDArray[Any], *, sizes: bool, constant: bool) -> Findings:
-    """Examine a batch of valid examples, given their labels in learning order.
+def examine(
+    rows: Rows | NamedRows | tuple[Any, ...],
+    labels: NDArray[Any],
+    places: slice | NDArray[np.intp],
+    *,
+    sizes: bool,
+    constant: bool,
+) -> Findings:
+    """Examine the valid examples at some places of a batch, in learning order, given the label of each.
 
     `sizes` tells whether the sizes of features matter, `constant` whether there is an intercept.
     """
@@ -77,12 +85,13 @@ def examine(rows: Rows | NamedRows | tuple[Any, ...], labels: NDArray[Any], *, s
     is_sorted = looks_sorted(counts, changes)
     many = (len(counts), len(labels)) if has_many_labels(len(counts), len(labels)) else None
     names: list[Any] = []
+    sample = np.arange(_SAMPLE)[: len(rows)] if isinstance(places, slice) else places[:_SAMPLE]
     if isinstance(rows, tuple):
-        stored, columns, lengths = _numbers_in(rows[:_SAMPLE], names)
+        stored, columns, lengths = _numbers_in([rows[place] for place in sample.tolist()], names)
     else:
-        sample = rows.rows if isinstance(rows, NamedRows) else rows
         names = rows.names if isinstance(rows, NamedRows) else []
-        values, columns, offsets = sample.slice(0, min(_SAMPLE, len(sample))).compressed()
+        numbered = rows.rows if isinstance(rows, NamedRows) else rows
+        values, columns, offsets = numbered.take(sample).compressed()
         stored, lengths = np.abs(values), np.diff(offsets)
     there = stored > 0
     filled = np.bincount(np.repeat(np.arange(len(lengths)), lengths)[there], minlength=len(lengths))
@@ -91,7 +100,7 @@ def examine(rows: Rows | NamedRows | tuple[Any, ...], labels: NDArray[Any], *, s
 
 
 def _numbers_in(
-    records: tuple[Any, ...], names: list[Any]
+    records: Sequence[Any], names: list[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
     """Return the sizes of the values of dicts, their columns, and how many each has; append the names to `names`."""
     columns: dict[Any, int] = {}

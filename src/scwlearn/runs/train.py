@@ -140,7 +140,8 @@ class TrainingRun:
         for counts in self._validation.learn(len(examples), learn):
             self._at_checkpoint(counts)
         # The parts may have been too short to tell anything.
-        self.classifier.examine(examples.x, labels)
+        learned = self.classifier.class_weights.rows_of_weight(labels, None, examples.weights)
+        self.classifier.examine(examples.x, labels[learned], learned)
 
     def finish(self) -> None:
         """Add the last point of the learning curve."""

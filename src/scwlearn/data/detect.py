@@ -82,8 +82,13 @@ def detect(
     """
     kinds: dict[str, str] = {}
     notes: list[DataError] = []
+    owner_of = features.spec().owner_of
     for name in islice(values, _KEYS) if columns is None else dict.fromkeys((*columns, *values)):
         if name in features.kinds or name in (label, weight):
+            continue
+        if features.kinds.get(owner_of(name) or "") == "ignore":
+            if columns is not None:
+                kinds[name] = "ignore"
             continue
         known = [value for value in values.get(name, ()) if not is_missing(value, features)]
         if columns is None:  # a list needs no declaration

@@ -36,6 +36,8 @@ public:
         return number;
     }
 
+    std::string_view prefix_text(std::uint32_t prefix) const noexcept { return prefixes_[prefix]; }
+
     // Returns the column of a name.
     std::uint32_t number(std::uint32_t prefix, std::string_view text) {
         if (!is_hashed_) return names_.number(text, prefix, arena_);

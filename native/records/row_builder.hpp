@@ -44,6 +44,7 @@ public:
         bool declared = false;                  // whether the spec names it
         bool is_word = false;                   // whether it is the name of a word's feature, such as "key=string"
         std::uint64_t groups = 0;               // one bit for each group of the spec that the key is in
+        bool has_feature_groups = false;        // whether the name of a group starts as those of the features of the key
         std::int64_t plain = -1;                // column of the feature that is called as the key
         std::uint32_t words = 0, grams = 0;     // prefixes "key=" of words and "key~" of characters; 0 if there are none yet
     };
@@ -72,6 +73,9 @@ public:
             key.is_word = owner && owner->has_word();
             key.long_name = utf8_count(name) > kLongestKey;
             key.groups = groups_of(name, owner);
+            key.has_feature_groups = std::any_of(spec_.groups.begin(), spec_.groups.end(), [&](std::string_view group) {
+                return group.size() > name.size() && group.starts_with(name);
+            });
         }
         return keys_[number];
     }
@@ -169,7 +173,7 @@ public:
         std::vector<std::string_view> present;
         for (const std::string_view word : words) {
             if (word.empty()) continue;
-            if (!add(key, key.groups, columns_.number(key.words, word), 1.0, false)) return false;
+            if (!add_text_feature(key, key.words, word)) return false;
             if (has_order) present.push_back(word);
         }
         return !has_order || add_named_grams(key, key.words, present);
@@ -184,7 +188,7 @@ public:
         return each_date_feature(moment, [&](std::string_view suffix, double value) {
             if (suffix.empty()) return add_plain(key, value);
             text_.assign(key.name).append(suffix);
-            return add_named(key, key.groups, 0, text_, value, true);
+            return add_named(key, groups_of_feature(key, text_), 0, text_, value, true);
         });
     }
 
@@ -338,11 +342,25 @@ private:
     bool add_gram(const Key& key, std::uint32_t prefix, std::string_view gram) {
         if (grams_left_ == 0) return fail("many", key, {});
         --grams_left_;
-        return add(key, key.groups, columns_.number(prefix, gram), 1.0, false);
+        return add_text_feature(key, prefix, gram);
     }
 
     bool add_word(Key& key, std::string_view word) {
-        return make_prefix(key, key.words, '=') && add(key, key.groups, columns_.number(key.words, word), 1.0, false);
+        return make_prefix(key, key.words, '=') && add_text_feature(key, key.words, word);
+    }
+
+    // Adds a feature of a word or characters, behind one of the prefixes of the key.
+    bool add_text_feature(const Key& key, std::uint32_t prefix, std::string_view text) {
+        std::uint64_t groups = key.groups;
+        if (key.has_feature_groups) [[unlikely]] {
+            text_.assign(columns_.prefix_text(prefix)).append(text);
+            groups = groups_of_feature(key, text_);
+        }
+        return add(key, groups, columns_.number(prefix, text), 1.0, false);
+    }
+
+    std::uint64_t groups_of_feature(const Key& key, std::string_view name) const noexcept {
+        return key.has_feature_groups ? key.groups | groups_of(name) : key.groups;
     }
 
     bool add_plain(Key& key, double value) {

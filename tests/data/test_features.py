@@ -196,6 +196,24 @@ def test_nan_is_an_error_or_missing_on_request():
     assert marks.read({"x": math.nan, "n": "-", "s": "-", "t": "NA"}) == {"t=NA": 1}
 
 
+@pytest.mark.parametrize("group", ["job=nurse", "tags=a", "s=free", "sent.hour.sin", "s=see you"])
+def test_an_interaction_may_name_a_feature_of_a_record(group):
+    features = Features(
+        kinds={"s": "text", "sent": "date", "tags": "categorical"}, ngram=2, interactions=[f"{group}:age"]
+    )
+    plain = Features(kinds={"s": "text", "sent": "date", "tags": "categorical"}, ngram=2)
+    record = {"job": "nurse", "tags": ["a", "b"], "s": "see you free", "sent": "2026-11-17 15:00", "age": 3.0}
+    named = plain.read(record)
+    assert features.read(record) == named | {f"{group}*age": named[group] * 3.0}
+    assert features.read(record) == Features(interactions=[f"{group}:age"]).read(named)
+    table = pa.Table.from_pylist([record | {"label": 1}] * 3)
+    file = io.BytesIO()
+    parquet.write_table(table, file)
+    for data in json.dumps(record | {"label": 1}).encode(), file.getvalue():
+        _, batches = read_batches([io.BytesIO(data)], features=features)
+        assert next(iter(next(batches).x.dicts())) == features.read(record)
+
+
 @pytest.mark.parametrize(
     ("words", "interaction", "count"),
     [(1100, "s:s", 1100 * 1099 // 2), (60, "s:s:s:s", math.comb(60, 4)), (1100, "s:s:z", 0), (1100, "z:s:s", 0)],

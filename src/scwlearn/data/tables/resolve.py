@@ -12,7 +12,7 @@ from typing import Any
 
 from scwlearn._native import LONGEST_KEY
 from scwlearn.data.detect import SAMPLE, cell_kinds, detect, known_kinds
-from scwlearn.data.features import ALL_KEYS
+from scwlearn.data.features import ALL_KEYS, Features
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.schema import LABEL_NAMES, Schema, check_roles, default_label, listed
@@ -66,10 +66,12 @@ def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions
             if name not in known:
                 what = " to ignore" if kind == "ignore" else ""
                 raise DataError(f"no column {name!r}{what}; the columns are {listed(names)}")
+        of_column = Features(kinds=dict.fromkeys(names, "auto")).spec().owner_of
         for name in dict.fromkeys(chain.from_iterable(schema.features.interactions)):
-            # A struct is one key with its fields behind the separator.
+            # A struct is one key with its fields behind the separator, and a feature has the name of its column.
             inside = (name + schema.features.separator, f"{name}^")
-            if name != ALL_KEYS and name not in known and not any(each.startswith(inside) for each in names):
+            is_known = name == ALL_KEYS or of_column(name) is not None or any(each.startswith(inside) for each in names)
+            if not is_known:
                 raise DataError(f"no column {name!r} for interactions; the columns are {listed(names)}")
     for role, name in absent.items():
         raise DataError(f"no {role} column {name!r}; the columns are {listed(names)}")

@@ -23,17 +23,18 @@ def test_examples_of_weight_zero_are_ignored(name):
     same_model(nothing, without)
 
 
+@pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("by", ["sample", "class"])
 @pytest.mark.parametrize("name", [*LINEAR, "AutoClassifier", "KernelSCW1", "KernelPA1"])
-def test_outliers_of_weight_zero_change_no_model_of_several_epochs(name, by):
+def test_outliers_of_weight_zero_change_no_model_of_several_epochs(name, by, shuffle):
     x, y = blobs()
     # More columns than rows that are learned, and fewer than all rows.
     x = np.hstack([x, np.random.default_rng(0).normal(size=(len(x), len(x) - 10 - x.shape[1]))])
-    there = np.arange(len(x)) < len(x) - 20
+    there = np.random.default_rng(1).permutation(len(x)) >= 20
     x[~there] *= 50
     y = y.copy()
     y[~there] = 7 if by == "class" else 0
-    new = partial(getattr(scwlearn, name), shuffle=False, n_epochs=3)
+    new = partial(getattr(scwlearn, name), shuffle=shuffle, n_epochs=3, random_state=0)
     if by == "class":
         skipped = new(class_weight={7: 0.0}).fit(x, y)
     else:
@@ -41,6 +42,10 @@ def test_outliers_of_weight_zero_change_no_model_of_several_epochs(name, by):
     without = new().fit(x[there], y[there])
     if by == "sample":
         assert np.array_equal(skipped.predict_proba(x[there]), without.predict_proba(x[there]))
+    else:
+        there[np.flatnonzero(~there)[0]] = True
+        fewer = new(class_weight={7: 0.0}).fit(x[there], y[there])
+        assert np.array_equal(skipped.predict_proba(x[there]), fewer.predict_proba(x[there]))
     assert skipped.n_seen_ == without.n_seen_
     assert getattr(skipped, "gamma_", 0) == getattr(without, "gamma_", 0)
 

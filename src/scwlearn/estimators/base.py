@@ -5,19 +5,17 @@ from __future__ import annotations
 import importlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from copy import copy
 from typing import Any, ClassVar, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from scwlearn._native import Lock
-from scwlearn._util.checks import check_bool, check_int
+from scwlearn._util.checks import check_int
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.locks import Frozen, changing, reading
 from scwlearn._util.threads import job_threads
@@ -25,6 +23,7 @@ from scwlearn.data.labels import exact_labels, given_classes, label_kind, listed
 from scwlearn.data.rows import ALLOWED_VALUE, Rows, check_unmasked
 from scwlearn.data.weights import check_weights, training_classes
 from scwlearn.estimators.fixed import check_fixed, fixed_settings
+from scwlearn.estimators.orders import orders_of_fit
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.counters import Counts
 from scwlearn.learning.settings import Face, settings_for
@@ -94,7 +93,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         classifier.add_classes(training_classes(labels, weights, classifier.class_weights))
         if classifier.costs is not None:
             classifier.costs.check_labels(classifier.classes)
-        orders = self._orders(len(rows))
+        orders = orders_of_fit(self, labels, weights, classifier.class_weights)
         calibrate = True
         for _ in range(epochs):
             done = classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate, jobs=jobs)
@@ -365,13 +364,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         # Kernel estimators have no such setting.
         return job_threads(getattr(self, "n_jobs", None))
 
-    def _orders(self, count: int) -> Iterator[NDArray[np.intp] | None]:
-        """Yield the order of the rows in each pass of `fit`; None for that of the rows."""
-        random = as_random_state(self.random_state)
-        shuffle = check_bool("shuffle", self.shuffle)
-        while True:
-            yield random.permutation(count) if shuffle else None
-
     def _counts(self, name: str) -> Counts:
         return self._fitted(name).counts
 
@@ -390,12 +382,3 @@ def _new_of_rule(rule: Rule, face: Face) -> OnlineClassifier:
     name = rule.kernel_estimator if face is Face.KERNEL_ESTIMATOR else rule.estimator
     made: type[OnlineClassifier] = getattr(importlib.import_module(ESTIMATORS), name)
     return object.__new__(made)
-
-
-def as_random_state(seed: Any) -> np.random.RandomState:
-    """Return the random numbers of a seed; raise a ValueError for what is none."""
-    try:
-        random: np.random.RandomState = check_random_state(seed)
-    except ValueError as error:
-        raise ValueError(f"random_state must be None, a whole number or a RandomState: {error}") from None
-    return random

@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn.data.weights import check_weights, training_classes
-from scwlearn.estimators.base import OnlineClassifier, as_random_state
+from scwlearn.estimators.base import OnlineClassifier
+from scwlearn.estimators.orders import as_random_state, orders_of_fit
+from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.tuning import combinations, count_each, nearest_first
 
 # Parameters that change no cell: all learn the same examples once, in the same order, and count mistakes.
@@ -131,8 +133,11 @@ class TunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         classifiers = [clone(base).set_params(**cell)._new_classifier(rows, labels, weights) for cell in cells]
         for classifier in classifiers:
             training_classes(labels, weights, classifier.class_weights)
-        order = next(base._orders(len(rows)))
-        counts = count_each(classifiers, rows, labels, order=order, weights=weights, n_jobs=self.n_jobs)
+
+        def order_of(classifier: Classifier) -> NDArray[np.intp] | None:
+            return next(orders_of_fit(base, labels, weights, classifier.class_weights))
+
+        counts = count_each(classifiers, rows, labels, order_of=order_of, weights=weights, n_jobs=self.n_jobs)
         mistakes = [each.mistakes for each in counts]
         best = min(nearest_first(cells, base.get_params()), key=mistakes.__getitem__)
         fitted = clone(base).set_params(**cells[best]).fit(X, y, sample_weight)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from itertools import product
 from typing import Any
@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scwlearn._util.memory import thread_pool
 from scwlearn._util.threads import job_threads
 from scwlearn.data.labels import as_labels
-from scwlearn.data.rows import Rows, as_rows, row_numbers
+from scwlearn.data.rows import Rows, as_rows
 from scwlearn.data.weights import check_weights
-from scwlearn.data.weights import nonzero_rows as nonzero_rows
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.counters import Counts
@@ -99,7 +98,7 @@ def count_each(
     rows: Rows,
     labels: NDArray[Any],
     *,
-    order: ArrayLike | None = None,
+    order_of: Callable[[Classifier], ArrayLike | None] = lambda _: None,
     weights: NDArray[np.float64] | None = None,
     progress: Progress | None = None,
     n_jobs: int | None = -1,
@@ -116,15 +115,17 @@ def count_each(
     ----------
     classifiers : sequence of Classifier
         The classifiers, which have not learned yet.
-    rows, labels, order, weights
+    rows, labels, weights
         As for `Classifier.learn`. All classes take part from the start.
+    order_of : callable
+        Returns the order in which a classifier learns, the same for all without class weights.
     progress : callable, optional
         Called now and then with the number of rows done and in total, each counted once for each classifier.
     n_jobs : int or None
         As for `learn_grid`.
     """
     classes = np.unique(labels if weights is None else labels[weights != 0])
-    learned = nonzero_rows(np.arange(len(rows)) if order is None else row_numbers(order, len(rows)), weights)
+    learned = len(rows) if weights is None else np.count_nonzero(weights)
     in_grid = [len(classes) <= 2 and weights is None and _is_plain(each) for each in classifiers]
     together = np.flatnonzero(in_grid).tolist()
     alone = np.flatnonzero(np.logical_not(in_grid)).tolist()
@@ -137,13 +138,14 @@ def count_each(
     def count_alone(place: int) -> Counts:
         classifier = copy(classifiers[place])
         classifier.add_classes(classes)
-        counts = classifier.learn(rows, labels, order=order, weights=weights)
-        left_out = len(learned) - counts.seen
+        counts = classifier.learn(rows, labels, order=order_of(classifier), weights=weights)
+        left_out = int(learned) - counts.seen
         return counts + Counts(seen=left_out, mistakes=left_out)
 
     if together:
         signs = np.where(labels == classes[-1], 1, -1) if len(classes) == 2 else np.full(len(labels), -1)
         learners = [classifiers[place].learner for place in together]
+        order = order_of(classifiers[together[0]])
         counts = count_together(learners, rows, signs, order=order, progress=report, n_jobs=n_jobs)
         found.update(zip(together, counts, strict=True))
     if alone:
@@ -222,6 +224,8 @@ def tune(
         raise ValueError(f"y must hold {len(rows)} labels, one for each row, got {len(labels)}")
     checked = check_weights(weights, len(rows))
     classifiers = [new(cell) for cell in cells]
-    counts = count_each(classifiers, rows, labels, order=order, weights=checked, progress=progress, n_jobs=n_jobs)
+    counts = count_each(
+        classifiers, rows, labels, order_of=lambda _: order, weights=checked, progress=progress, n_jobs=n_jobs
+    )
     order_of_ties = nearest_first(cells, {p.name: p.default for p in declared.parameters})
     return cells[min(order_of_ties, key=lambda place: counts[place].mistakes)]

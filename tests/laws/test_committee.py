@@ -242,6 +242,25 @@ def test_explanations_add_up_to_the_score(classes):
 
 
 @CLASSES
+def test_explanations_do_not_depend_on_the_names_of_features(classes):
+    x, y = draw(14, classes, features=4)
+    names = ["(intercept)", "a", "label", " "]
+    frame, records = pd.DataFrame(x, columns=names), [dict(zip(names, row, strict=True)) for row in x.tolist()]
+    model, named = AutoClassifier(shuffle=False).fit(x, y), AutoClassifier(shuffle=False).fit(frame, y)
+    plain, stream = StreamClassifier("auto"), StreamClassifier("auto")
+    plain.learn_many([dict(enumerate(row)) for row in x.tolist()], y)
+    stream.learn_many(records, y)
+    for i in (3, 50):
+        found = [named.explain(frame.iloc[i : i + 1]), stream.explain(records[i])]
+        for parts, numbered in zip(
+            found, [model.explain(x[i]), plain.explain(dict(enumerate(x[i].tolist())))], strict=True
+        ):
+            for label, (*expected, intercept) in numbered.items():
+                expected = [part._replace(name=names[part.name]) for part in expected]
+                np.testing.assert_equal(parts[label], [*expected, intercept])
+
+
+@CLASSES
 def test_a_member_that_overflowed_explains_nothing(classes):
     random = np.random.default_rng(1)
     x = random.standard_normal((30, 8))

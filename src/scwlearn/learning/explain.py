@@ -182,8 +182,11 @@ def largest_named_weights(snapshot: Snapshot, count: int) -> dict[Any, list[Weig
     }
 
 
-def parts_of_dict(snapshot: Snapshot, x: dict[Any, Any]) -> dict[Any, list[Part]]:
-    """Return what the features of a dict add to the score of each class, the largest first, the intercept last."""
+def parts_of_dict(snapshot: Snapshot, x: dict[Any, Any], *, numbered: bool = False) -> dict[Any, list[Part]]:
+    """Return what the features of a dict add to the score of each class, the largest first, the intercept last.
+
+    `numbered` tells whether features are called by their numbers instead of their names.
+    """
     shown, intercept = named_weights(snapshot), snapshot.learner.config.intercept
     features, values, _ = shown.vocabulary.read(x)
     width = shown.weights.shape[-1] - intercept
@@ -198,7 +201,8 @@ def parts_of_dict(snapshot: Snapshot, x: dict[Any, Any]) -> dict[Any, list[Part]
     weights[:, : len(known)] *= signs
     seen = np.array([*present.values()]) * signs
     variances = None if shown.variances is None else snapshot.variances_by_label(shown.variances)[:, at]
-    return parts_of_scores([*known.values()], snapshot.class_labels(), weights, variances, seen)
+    names = [*known] if numbered else [*known.values()]
+    return parts_of_scores(names, snapshot.class_labels(), weights, variances, seen)
 
 
 def parts_of_row(snapshot: Snapshot, names: Sequence[Any], values: Array) -> dict[Any, list[Part]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scwlearn._native import LARGEST_SIGNAL, NO_LIMIT, SUREST_LOGIT
 from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.committee.members import member_snapshots
-from scwlearn.learning.explain import INTERCEPT, Part, named_weights, parts_of_dict, parts_of_row
+from scwlearn.learning.explain import INTERCEPT, NamedWeights, Part, named_weights, parts_of_dict, parts_of_row
 from scwlearn.model.calibration import Calibration
 from scwlearn.model.snapshot import Snapshot
 
@@ -23,7 +23,8 @@ def committee_parts(
     snapshot: Snapshot,
     parts: Sequence[Mapping[Any, Sequence[Part]]],
     looks: Sequence[tuple[Array, float]],
-    values: Mapping[Any, float],
+    values: Mapping[int, float],
+    names: Mapping[int, Any],
 ) -> dict[Any, list[Part]]:
     """Return what each feature of an example adds to the mixed score of each class.
 
@@ -35,11 +36,12 @@ def committee_parts(
     snapshot : Snapshot
         The committee.
     parts : list of dict
-        For each member, what the features add to its own scores.
+        For each member, what the features add to its own scores. They are called by their numbers, as a feature may
+        have the name of the intercept.
     looks : list of pairs
         For each member, the scores of the example (an array of one in the binary case) and their variance.
-    values : dict
-        The values of the example, before scaling, by name.
+    values, names : dict
+        The values of the example, before scaling, and the names of the features, by number.
     """
     mixture = snapshot.learner.mixture
     scores, variances = [look[0] for look in looks], [np.array([look[1]]) for look in looks]
@@ -51,15 +53,19 @@ def committee_parts(
         for weight, calibration, (score, variance) in zip(mixture.weights, mixture.calibrations, looks, strict=True)
     ]
     return {
-        label: _combined([own[label] for own in parts], slopes, by_label[label], values)
+        label: _combined([own[label] for own in parts], slopes, by_label[label], values, names)
         for label in snapshot.class_labels()
     }
 
 
 def _combined(
-    members: Sequence[Sequence[Part]], slopes: Sequence[float], total: float, values: Mapping[Any, float]
+    members: Sequence[Sequence[Part]],
+    slopes: Sequence[float],
+    total: float,
+    values: Mapping[int, float],
+    names: Mapping[int, Any],
 ) -> list[Part]:
-    adds: dict[Any, float] = {}
+    adds: dict[int, float] = {}
     for parts, slope in zip(members, slopes, strict=True):
         for part in parts:
             if part.name != INTERCEPT:
@@ -68,9 +74,9 @@ def _combined(
     by_size = sorted(adds.items(), key=lambda item: -abs(item[1]))
     rest = total - math.fsum(adds.values())
     found = []
-    for name, add in by_size:
-        value = values.get(name, 0.0)
-        found.append(Part(name, value, add / value if value else math.nan, math.nan, add))
+    for number, add in by_size:
+        value = values.get(number, 0.0)
+        found.append(Part(names[number], value, add / value if value else math.nan, math.nan, add))
     return [*found, Part(INTERCEPT, 1.0, rest, math.nan, rest)]
 
 
@@ -155,18 +161,18 @@ def explain_dict(snapshot: Snapshot, x: dict[Any, Any]) -> dict[Any, list[Part]]
         return parts_of_dict(snapshot, x)
     members = member_snapshots(snapshot)
     looks = [member.learner.scores_and_variances_many((x,)) for member in members]
-    parts = [parts_of_dict(member, x) for member in members]
-    given = _values_of(members[0], x)
-    return committee_parts(snapshot, parts, [(scores[0:1].reshape(-1), float(v[0])) for scores, v in looks], given)
+    parts = [parts_of_dict(member, x, numbered=True) for member in members]
+    shown = named_weights(members[0])
+    first = [(scores[0:1].reshape(-1), float(v[0])) for scores, v in looks]
+    return committee_parts(snapshot, parts, first, _values_of(shown, x), shown.names)
 
 
-def _values_of(member: Snapshot, x: dict[Any, Any]) -> dict[Any, float]:
-    """Return the values of the known features of a dict by name, before scaling."""
-    shown = named_weights(member)
+def _values_of(shown: NamedWeights, x: dict[Any, Any]) -> dict[int, float]:
+    """Return the values of the known features of a dict by number, before scaling."""
     features, values, _ = shown.vocabulary.read(x)
     known = {i: shown.names[i] for i in features if i in shown.names}
     signs = dict(zip(known, shown.signs(known).tolist(), strict=True))
-    return {known[i]: value * signs[i] for i, value in zip(features, values, strict=True) if i in known}
+    return {i: value * signs[i] for i, value in zip(features, values, strict=True) if i in known}
 
 
 def explain_row(snapshot: Snapshot, names: Sequence[Any], values: Array) -> dict[Any, list[Part]]:
@@ -175,6 +181,6 @@ def explain_row(snapshot: Snapshot, names: Sequence[Any], values: Array) -> dict
         return parts_of_row(snapshot, names, values)
     members, row = member_snapshots(snapshot), values[np.newaxis]
     looks = [member.learner.scores_and_top_variances(row) for member in members]
-    parts = [parts_of_row(member, names, values) for member in members]
-    given = dict(zip(names, values.tolist(), strict=True))
-    return committee_parts(snapshot, parts, [(scores.reshape(-1), float(v[0])) for scores, v in looks], given)
+    parts = [parts_of_row(member, range(len(names)), values) for member in members]
+    first = [(scores.reshape(-1), float(v[0])) for scores, v in looks]
+    return committee_parts(snapshot, parts, first, dict(enumerate(values.tolist())), dict(enumerate(names)))

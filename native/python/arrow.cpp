@@ -64,7 +64,7 @@ void read_stream(ArrowArrayStream& stream, const std::function<ArrowReader&(cons
 TableArrays read_arrow(const nb::object& data, const FeatureSpec& spec, const std::string& labels, bool labels_optional,
                        bool skip_faults, std::size_t most_found, const nb::callable& utc_offset, const Used& used) {
     const TableForm form{{labels_optional, skip_faults, most_found, used.has_value()}, label_kind(labels)};
-    RowBuilder builder(spec, used ? kMostValues : kMostWhole);
+    RowBuilder builder(spec, used ? kMostValues : kMostWhole, used ? kMostNames : kMostWhole);
     std::optional<ArrowReader> reader;
     const auto start = [&](const ArrowSchema& schema) -> ArrowReader& {
         return reader.emplace(form, builder, schema, [&utc_offset](std::string_view zone, std::int64_t seconds) {

@@ -50,8 +50,8 @@ public:
     };
 
     // The spec must outlive the builder.
-    explicit RowBuilder(const FeatureSpec& spec, std::size_t most_values = kMostValues)
-        : spec_(spec), words_(spec.text), most_values_(most_values), columns_(spec.slots > 0, !spec.interactions.empty()) {
+    explicit RowBuilder(const FeatureSpec& spec, std::size_t most_values = kMostValues, std::size_t most_names = kMostNames)
+        : spec_(spec), words_(spec.text), most_values_(most_values), most_names_(most_names), columns_(spec.slots > 0, !spec.interactions.empty()) {
         for (const std::string& mark : spec.missing) {
             double value = 0.0;
             const std::string_view text = trimmed(mark);
@@ -206,7 +206,7 @@ public:
     bool end_row() {
         features_.drop_zeros();
         if (!interactions_.add(fault_)) return false;
-        if (rows_.values.size() + features_.size() > most_values_ || (!columns_.is_hashed() && columns_.size() > kMostNames)) {
+        if (rows_.values.size() + features_.size() > most_values_ || (!columns_.is_hashed() && columns_.size() > most_names_)) {
             fault_ = {"batch", {}, std::to_string(features_.size())};
             return false;
         }
@@ -386,7 +386,7 @@ private:
 
     const FeatureSpec& spec_;
     Words words_;
-    std::size_t most_values_;
+    std::size_t most_values_, most_names_;
     Arena arena_;  // of the names of keys
     NameTable key_names_;
     std::deque<Key> keys_;

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -319,3 +320,11 @@ def test_the_hour_changes_when_the_clocks_do():
     assert {utc_offset("Europe/Berlin", second) for second in (begin, begin + 3 * 86400)} == {3600, 7200}
     far = pa.table({"t": pa.array([2**62, -(2**62), 10**11 * 9], pa.timestamp("s", "Europe/Berlin"))})
     assert len(read(far)) == 3
+
+
+@pytest.mark.slow
+def test_a_table_in_memory_may_have_any_number_of_features():
+    users = 2**22 + 1
+    table = pa.table({"user": pc.cast(pa.array(np.arange(users)), pa.string())})
+    x = table_rows(table, Features())
+    assert (len(x), len(x.names)) == (users, users)

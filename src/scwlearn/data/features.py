@@ -58,7 +58,7 @@ _FAULTS = {
     "cross": ("a record may have about a million interactions at most", "use fewer columns in {interactions}"),
     "batch": (
         "the records of a batch have too many features",
-        "use fewer columns in {interactions} or a smaller {ngram}, or hash the names",
+        "pass fewer rows at a time, use fewer columns in {interactions} or a smaller {ngram}, or hash the names",
     ),
 }
 

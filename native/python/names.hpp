@@ -307,16 +307,15 @@ public:
 
     // Majority vote: the owner of a slot loses a vote to every other name, and the slot when no vote is left. So a name
     // that is more frequent than all others together ends up as the owner. Names with the same hash count as one.
-    void vote(std::uint32_t hash, const Name& name, std::int64_t times = 1) noexcept {
+    void vote(std::uint32_t hash, const Name& name) noexcept {
         Owner& owner = owners_[static_cast<std::size_t>(slot(hash))];
         if (owner.name.is_valid() && owner.hash == hash) {
-            owner.votes = static_cast<std::uint32_t>(std::min<std::int64_t>(owner.votes + times, kMostVotes)) & kMostVotes;
+            if (owner.votes < kMostVotes) ++owner.votes;
             return;
         }
-        if (times <= 0) return;
         owner.shared = owner.name.is_valid();
-        if (owner.votes >= times) {
-            owner.votes = static_cast<std::uint32_t>(owner.votes - times) & kMostVotes;
+        if (owner.votes > 0) {
+            --owner.votes;
             return;
         }
         nb::object taking = name.object();
@@ -326,7 +325,7 @@ public:
         }
         owner.name = std::move(taking);
         owner.hash = hash;
-        owner.votes = static_cast<std::uint32_t>(std::min<std::int64_t>(times - owner.votes, kMostVotes)) & kMostVotes;
+        owner.votes = 1;
     }
 
     // Loads the slot of a hash, for a vote that follows.

@@ -9,6 +9,7 @@
 #include "python/bindings.hpp"
 #include "python/row_scales.hpp"
 #include "python/row_slice.hpp"
+#include "python/sparse_rows.hpp"
 
 using namespace nanobind::literals;
 
@@ -175,22 +176,6 @@ NewRows take_rows(const Array& values, const Array& indices, const Array& offset
     }
 }
 
-// Checks rows with names and returns their offsets, which cannot change any more. The columns can: what reads them must
-// check each again.
-std::vector<std::int32_t> checked_offsets(const Column<double>& values, const Column<std::int32_t>& columns,
-                                          const Column<std::int32_t>& given, std::size_t names) {
-    require(given.size() >= 1 && values.size() == columns.size(), "values and columns must have the same length");
-    std::vector<std::int32_t> offsets(given.data(), given.data() + given.size());
-    require(offsets.front() >= 0, "offsets must be >= 0");
-    require(std::is_sorted(offsets.begin(), offsets.end()), "offsets must not decrease");
-    require(static_cast<std::size_t>(offsets.back()) <= values.size(), "offsets must not exceed the number of values");
-    bool known = true;  // without branches, so that the loop is vectorized
-    for (std::size_t j = 0; j < columns.size(); ++j)
-        known &= static_cast<std::uint32_t>(columns.data()[j]) < names;
-    require(known, "columns must be below the number of names");
-    return offsets;
-}
-
 // Sorts the values of a row by feature and adds those of one feature, in their order, so that sums have the same bits
 // everywhere.
 class RowSorter {
@@ -289,28 +274,17 @@ std::tuple<NewArray, NewArray, NewArray> place_rows(const Column<double>& values
 
 // The columns of sparse rows by first appearance, and in how many rows each occurs; values of 0 do not count.
 std::tuple<NewArray, NewArray> appearances(const Column<double>& values, const Column<std::int32_t>& columns,
-                                           const Column<std::int32_t>& given,
+                                           const Column<std::int32_t>& offsets,
                                            const std::optional<Column<std::int64_t>>& order, std::int64_t width) {
     require(width >= 0, "width must be >= 0");
-    const std::vector<std::int32_t> offset =
-        checked_offsets(values, columns, given, static_cast<std::size_t>(width));
-    const std::size_t rows = offset.size() - 1;
-    if (order)
-        for (std::size_t i = 0; i < order->size(); ++i)
-            require((*order)(i) >= 0 && static_cast<std::size_t>((*order)(i)) < rows, "order must hold row numbers");
+    const OccurringColumns occurring(values, columns, offsets, order, static_cast<std::size_t>(width));
     std::vector<std::int64_t> first;
     std::vector<std::int64_t> counts(static_cast<std::size_t>(width));
     {
         const ReleaseGil release_gil;
-        const double* const value = values.data();
-        const std::int32_t* const columns_read = columns.data();
-        for (std::size_t k = 0; k < (order ? order->size() : rows); ++k) {
-            const auto row = order ? static_cast<std::size_t>(order->data()[k]) : k;
-            for (std::int32_t j = offset[row]; j < offset[row + 1]; ++j) {
-                const auto column = static_cast<std::uint32_t>(columns_read[j]);
-                if (column < counts.size() && value[j] != 0.0 && counts[column]++ == 0) first.push_back(column);
-            }
-        }
+        occurring.each([&](std::size_t column) {
+            if (counts[column]++ == 0) first.push_back(static_cast<std::int64_t>(column));
+        });
     }
     return {array_of(std::move(first)), array_of(std::move(counts))};
 }

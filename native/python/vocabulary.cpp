@@ -42,16 +42,13 @@ void bind_vocabulary(nb::module_& module) {
              "there is room for. Changes nothing.")
         .def("find", &Vocabulary::find, "names"_a, "learns"_a,
              "Return the feature of each name; for an unknown name the next free one if `learns`, else -1. Changes nothing.")
-        .def("signs", &Vocabulary::signs, "names"_a, nb::sig("def signs(self, names: list) -> list[float]"),
-             "Return the sign of each hashed name.")
+        .def("hashes", &Vocabulary::hashes, "names"_a, nb::sig("def hashes(self, names: list) -> NDArray[numpy.uint32]"),
+             "Return the hash of each name.")
         .def("slots", &Vocabulary::slots, "hashes"_a, "Return the slot and the sign of each hash of a name.")
-        .def("add", &Vocabulary::add, "names"_a, "counts"_a,
-             nb::sig("def add(self, names: list, counts: NDArray[numpy.int64]) -> None"),
-             "Add names, with the number of occurrences of each.")
-        .def("vote", &Vocabulary::vote, "names"_a, "hashes"_a, "places"_a, "counts"_a,
-             nb::sig("def vote(self, names: list, hashes: NDArray[numpy.uint32], places: NDArray[numpy.int64], counts: "
-                     "NDArray[numpy.int64]) -> None"),
-             "Count the occurrences of hashed names: of those at `places` of a list, in this order, except None.")
+        .def("add", &Vocabulary::add, "names"_a, "Add names that are not hashed.")
+        .def("vote", &Vocabulary::vote, "names"_a, "hashes"_a, "values"_a, "columns"_a, "offsets"_a, "order"_a.none(),
+             "Count the occurrences of hashed names in the values other than 0 of compressed sparse rows, one after the "
+             "other. A column without a name has None.")
         .def("kept", &Vocabulary::kept, "features"_a, "Return a vocabulary with these features only, in this order.")
         .def("unite", &Vocabulary::unite, "other"_a,
              "Append the names of the other, possibly more than max_features; return the feature of each here.")

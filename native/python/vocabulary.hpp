@@ -7,6 +7,7 @@
 #include "python/example.hpp"
 #include "python/last_keys.hpp"
 #include "python/names.hpp"
+#include "python/sparse_rows.hpp"
 
 namespace scwlearn {
 
@@ -118,56 +119,51 @@ public:
         return {array_of(std::move(slots)), array_of(std::move(signs))};
     }
 
-    // Returns the sign of each hashed name.
-    std::vector<double> signs(const nb::list& names) {
+    // Returns the hash of each name.
+    NewArray hashes(const nb::list& names) {
+        require(hashed(), "the names of this vocabulary are not hashed");
         check_names(names);
-        std::vector<double> signs;
-        signs.reserve(names.size());
-        for (const nb::handle name : names) signs.push_back(Slots::sign(slots_.hash({name, {}})));
-        return signs;
+        std::vector<std::uint32_t> hashes;
+        hashes.reserve(names.size());
+        for (const nb::handle name : names) hashes.push_back(slots_.hash({name, {}}));
+        return array_of(std::move(hashes));
     }
 
-    // Adds names, with the number of occurrences of each.
-    void add(const nb::list& names, const Column<std::int64_t>& counts) {
+    // Adds names that are not hashed.
+    void add(const nb::list& names) {
+        require(!hashed(), "the names of this vocabulary are hashed");
         check_names(names);
-        require(counts.size() == names.size(), "counts must have one count per name");
-        for (std::size_t i = 0; i < counts.size(); ++i) require(counts(i) >= 0, "counts must be >= 0");
-        if (hashed()) slots_.prepare();
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            const nb::handle name = names[i];
-            if (hashed())
-                slots_.vote(slots_.hash({name, {}}), {name, {}}, counts(i));
-            else if (names_.find({name, {}}) < 0)
-                names_.add(name, nb::int_(count()));
-        }
+        for (const nb::handle name : names)
+            if (names_.find({name, {}}) < 0) names_.add(name, nb::int_(count()));
         if (!key_type_.is_valid() && names.size() > 0) key_type_ = nb::borrow(names[0].type());
     }
 
-    // Counts occurrences of hashed names: of those at some places of a list, in this order, except None. `hashes` and
-    // `counts` have a number for each name of the list.
-    void vote(const nb::list& names, const Column<std::uint32_t>& hashes, const Column<std::int64_t>& places,
-              const Column<std::int64_t>& counts) {
+    // Counts the occurrences of hashed names in rows, one after the other, so that it does not matter how the rows are cut
+    // into batches. Columns without a name are None, and `hashes` has a number for each column.
+    void vote(const nb::list& names, const Column<std::uint32_t>& hashes, const Column<double>& values,
+              const Column<std::int32_t>& columns, const Column<std::int32_t>& offsets,
+              const std::optional<Column<std::int64_t>>& order) {
         require(hashed(), "the names of this vocabulary are not hashed");
-        require(hashes.size() == names.size() && counts.size() == names.size(),
-                "hashes and counts must have one number per name");
+        require(hashes.size() == names.size(), "hashes must have one number per name");
+        const OccurringColumns occurring(values, columns, offsets, order, names.size());
         PyTypeObject* type = reinterpret_cast<PyTypeObject*>(key_type_.ptr());
         // Borrowed: counting references would write to every name.
-        const auto name_at = [&names](std::size_t place) {
-            return nb::handle(PyList_GET_ITEM(names.ptr(), static_cast<Py_ssize_t>(place)));
+        const auto name_of = [&names](std::size_t column) {
+            return nb::handle(PyList_GET_ITEM(names.ptr(), static_cast<Py_ssize_t>(column)));
         };
-        for (std::size_t i = 0; i < places.size(); ++i) {
-            const auto place = static_cast<std::size_t>(places(i));
-            require(place < names.size(), "places must be below the number of names");
-            require(counts(place) >= 0, "counts must be >= 0");
-            if (const nb::handle name = name_at(place); !name.is_none()) check_name(name, type);
-        }
+        enum class Seen : std::uint8_t { no, without_name, named };
+        std::vector<Seen> seen(names.size());
+        occurring.each([&](std::size_t column) {
+            if (seen[column] != Seen::no) return;
+            const nb::handle name = name_of(column);
+            if (!name.is_none()) check_name(name, type);
+            seen[column] = name.is_none() ? Seen::without_name : Seen::named;
+        });
         slots_.prepare();
-        constexpr std::size_t kAhead = 8;
-        for (std::size_t i = 0; i < places.size(); ++i) {
-            if (i + kAhead < places.size()) slots_.prefetch(hashes(static_cast<std::size_t>(places(i + kAhead))));
-            const auto place = static_cast<std::size_t>(places(i));
-            if (const nb::handle name = name_at(place); !name.is_none()) slots_.vote(hashes(place), {name, {}}, counts(place));
-        }
+        occurring.each_row([&](std::size_t column) { slots_.prefetch(hashes(column)); },
+                           [&](std::size_t column) {
+                               if (seen[column] == Seen::named) slots_.vote(hashes(column), {name_of(column), {}});
+                           });
         if (type != nullptr) key_type_ = nb::borrow(reinterpret_cast<PyObject*>(type));
     }
 

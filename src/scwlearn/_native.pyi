@@ -217,18 +217,18 @@ class Vocabulary:
         Return the feature of each name; for an unknown name the next free one if `learns`, else -1. Changes nothing.
         """
 
-    def signs(self, names: list) -> list[float]:
-        """Return the sign of each hashed name."""
+    def hashes(self, names: list) -> NDArray[numpy.uint32]:
+        """Return the hash of each name."""
 
     def slots(self, hashes: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray, dict(shape=(None,), order='C')], Annotated[NDArray, dict(shape=(None,), order='C')]]:
         """Return the slot and the sign of each hash of a name."""
 
-    def add(self, names: list, counts: NDArray[numpy.int64]) -> None:
-        """Add names, with the number of occurrences of each."""
+    def add(self, names: list) -> None:
+        """Add names that are not hashed."""
 
-    def vote(self, names: list, hashes: NDArray[numpy.uint32], places: NDArray[numpy.int64], counts: NDArray[numpy.int64]) -> None:
+    def vote(self, names: list, hashes: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
         """
-        Count the occurrences of hashed names: of those at `places` of a list, in this order, except None.
+        Count the occurrences of hashed names in the values other than 0 of compressed sparse rows, one after the other. A column without a name has None.
         """
 
     def kept(self, features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Vocabulary:

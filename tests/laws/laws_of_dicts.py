@@ -6,6 +6,8 @@ from scipy import sparse
 
 from laws import binary_law
 from learner_examples import everything, sigma
+from scwlearn.data.batch import NamedRows
+from scwlearn.data.rows import Rows
 
 
 @binary_law
@@ -77,6 +79,27 @@ def learn_many_equals_learn_one_in_turn(new, x, y):
         assert everything(at_once) == everything(in_parts) == everything(each)
         assert at_once.score_many(examples).tolist() == [each.score_one(example) for example in examples]
         assert everything(at_once) == everything(each)
+
+
+@binary_law
+def named_rows_give_dicts_their_names_however_they_are_cut(new, x, y):
+    examples = [by_hand(example) for example, _ in as_dicts(x, y)]
+    names = [*dict.fromkeys(name for example in examples for name in example)][::-1]
+    columns = np.array([names.index(name) for example in examples for name in example], np.int32)
+    values = np.array([value for example in examples for value in example.values()])
+    offsets = np.append(0, np.cumsum([*map(len, examples)])).astype(np.int32)
+    rows = NamedRows(Rows.from_csr(values, columns, offsets, len(names)), names)
+    for bound in ({}, {"max_features": 3, "overflow": "hash"}, {"max_features": 40, "overflow": "hash"}):
+        each, whole = new(**bound), new(**bound)
+        for example in zip(examples, y, strict=True):
+            each.learn_one(*example)
+        whole.learn(rows, y)
+        assert everything(whole)[1] == everything(each)[1]
+        for size in (1, 2, 5, 11):
+            in_parts = new(**bound)
+            for start in range(0, len(y), size):
+                in_parts.learn(rows.slice(start, start + size), y[start : start + size])
+            assert everything(in_parts)[1] == everything(each)[1]
 
 
 @binary_law

@@ -272,39 +272,64 @@ def test_rows_are_sorted_by_feature_and_equal_features_added_in_order(size: int)
         assert [*zip(indices[part].tolist(), placed[part].tolist(), strict=True)] == sorted(expected.items())
 
 
+def vote(
+    vocabulary: Vocabulary,
+    names: list[Any],
+    hashes: Any,
+    columns: Any,
+    offsets: Any,
+    values: Any = None,
+    order: Any = None,
+) -> None:
+    """Vote for the columns of rows, whose values are 1 if none are given."""
+    numbers = np.ones(len(columns)) if values is None else np.array(values)
+    ordered = None if order is None else np.array(order, np.int64)
+    rows = numbers, np.array(columns, np.int32), np.array(offsets, np.int32)
+    vocabulary.vote(names, np.array(hashes, np.uint32), *rows, ordered)
+
+
 @pytest.mark.native
-def test_votes_by_hash_equal_votes_by_name() -> None:
-    names = [*WORDS, None, "w1"]
-    hashes = np.array([murmurhash3_32(name or "", positive=True) for name in names], dtype=np.uint32)
-    counts = np.random.default_rng(0).integers(1, 9, len(names))
-    places = np.random.default_rng(1).permutation(len(names))
-    by_hash, by_name = Vocabulary(8, True), Vocabulary(8, True)
-    by_hash.vote(names, hashes, places, counts)
-    kept = [place for place in places.tolist() if names[place] is not None]
-    by_name.add([names[place] for place in kept], counts[kept])
-    assert by_hash.features == by_name.features
-    assert by_hash.__getstate__() == by_name.__getstate__()
+def test_names_vote_row_by_row_in_the_given_order() -> None:
+    names = [*WORDS, None]
+    hashes = [murmurhash3_32(name or "", positive=True) for name in names]
+    random = np.random.default_rng(0)
+    columns, offsets = random.integers(0, len(names), 200), [*range(0, 201, 10)]
+    values, order = random.integers(0, 2, 200).astype(float), random.permutation(20)[:15]
+    by_rows, by_dicts = Vocabulary(8, True), Learner("pa", max_features=8, overflow="hash")
+    vote(by_rows, names, hashes, columns, offsets, values, order)
+    for row in order.tolist():
+        part = slice(10 * row, 10 * row + 10)
+        for column, value in zip(columns[part].tolist(), values[part].tolist(), strict=True):
+            if value and names[column] is not None:
+                by_dicts.learn_one({names[column]: 1.0}, 1)
+    assert by_dicts.vocabulary is not None
+    assert by_rows.__getstate__() == by_dicts.vocabulary.__getstate__()
+    hashed = by_rows.hashes(WORDS)
+    assert hashed.tolist() == hashes[:-1]
 
 
 @pytest.mark.native
 def test_votes_that_do_not_fit_the_names_change_nothing() -> None:
-    def refused(error: type[Exception], message: str, *votes: Any, hashed: bool = True) -> None:
+    def refused(error: type[Exception], message: str, *votes: Any, hashed: bool = True, **more: Any) -> None:
         vocabulary = Vocabulary(8, hashed)
-        names, hashes, places, counts = votes
-        arrays = np.array(hashes, np.uint32), np.array(places, np.int64), np.array(counts, np.int64)
         with pytest.raises(error, match=re.escape(message)):
-            vocabulary.vote(names, *arrays)
+            vote(vocabulary, *votes, **more)
         assert not vocabulary.names
         assert vocabulary.key_type is None
 
-    lengths, below = "hashes and counts must have one number per name", "places must be below the number of names"
-    refused(ValueError, "the names of this vocabulary are not hashed", ["a"], [1], [0], [1], hashed=False)
-    refused(ValueError, lengths, ["a"], [], [0], [1])
-    refused(ValueError, lengths, ["a"], [1], [0], [])
-    refused(ValueError, below, ["a"], [1], [0, 1], [1])
-    refused(ValueError, below, ["a"], [1], [-1], [1])
-    refused(ValueError, "counts must be >= 0", ["a", "b"], [1, 2], [0, 1], [1, -1])
-    refused(TypeError, "got the name 2; names are strings", ["a", 2], [1, 2], [0, 1], [1, 1])
+    not_hashed, ab = "the names of this vocabulary are not hashed", (["a", "b"], [1, 2])
+    refused(ValueError, not_hashed, ["a"], [1], [0], [0, 1], hashed=False)
+    refused(ValueError, "hashes must have one number per name", ["a"], [], [0], [0, 1])
+    refused(ValueError, "columns must be below the number of names", *ab, [0, 2], [0, 2])
+    refused(ValueError, "columns must be below the number of names", *ab, [0, -1], [0, 2])
+    refused(ValueError, "values and columns must have the same length", *ab, [0, 1], [0, 2], values=[1.0])
+    refused(ValueError, "offsets must not exceed the number of values", *ab, [0, 1], [0, 3])
+    refused(ValueError, "order must hold row numbers", *ab, [0, 1], [0, 2], order=[1])
+    refused(TypeError, "got the name 2; names are strings", ["a", 2], [1, 2], [0, 1], [0, 2])
+    with pytest.raises(ValueError, match=not_hashed):
+        Vocabulary(8).hashes(["a"])
+    with pytest.raises(ValueError, match="the names of this vocabulary are hashed"):
+        Vocabulary(8, True).add(["a"])
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 4), (1, 3), (3, 4)])

@@ -334,7 +334,7 @@ def test_an_example_of_weight_zero_adds_no_name(how):
 
 def vocabulary_of(*names, **settings):
     vocabulary = Vocabulary(**settings)
-    vocabulary.add([*names], np.ones(len(names), np.int64))
+    vocabulary.add([*names])
     return vocabulary
 
 

@@ -380,7 +380,7 @@ def _set_weights(classifier: Classifier, weights: Weights) -> None:
     learner._tally = np.array(weights.counts, dtype=np.int64)
     if weights.features is not None:
         learner.vocabulary = Vocabulary(None, False)
-        learner.vocabulary.add(weights.features, np.ones(len(weights.features), dtype=np.int64))
+        learner.vocabulary.add(weights.features)
 
 
 def _variances(weights: Weights) -> Array | None:

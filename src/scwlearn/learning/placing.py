@@ -14,7 +14,8 @@ from scwlearn.data.rows import Rows
 
 def placed_rows(vocabulary: Vocabulary, x: NamedRows, width: int) -> Rows:
     """Return named rows in the columns of a model, without names that it does not know."""
-    return x.in_columns(*_features_in(vocabulary, x), width)
+    hashes = _hashes_of(vocabulary, x) if vocabulary.hashed else None
+    return x.in_columns(*_features_in(vocabulary, x, hashes), width)
 
 
 # A dict that grows is copied, with room for three times as many names.
@@ -30,18 +31,16 @@ class Placement:
     """
 
     def __init__(self, vocabulary: Vocabulary, x: NamedRows, order: NDArray[np.intp] | None) -> None:
-        self._vocabulary, self._x = vocabulary, x
-        self._features, self._signs = _features_in(vocabulary, x)
-        # Names that occur, by first appearance; if they are not hashed, only new ones matter.
-        self._places = self._counts = np.empty(0, np.int64)
-        if vocabulary.hashed or self._features.min(initial=0) < 0:
-            self._places, self._counts = x.appearances(order)
-        if not vocabulary.hashed:
-            self._places = self._places[self._features[self._places] < 0]
-        self._names = [] if x.hashes is not None else [x.names[i] for i in self._places.tolist()]
-        if self._names and not vocabulary.hashed:
+        self._vocabulary, self._x, self._order = vocabulary, x, order
+        self._names: list[Any] = []
+        self._hashes = _hashes_of(vocabulary, x) if vocabulary.hashed else None
+        self._features, self._signs = _features_in(vocabulary, x, self._hashes)
+        if self._hashes is None and self._features.min(initial=0) < 0:
+            places, _ = x.appearances(order)
+            places = places[self._features[places] < 0]
+            self._names = [x.names[i] for i in places.tolist()]
             self._features = self._features.copy()
-            self._features[self._places] = vocabulary.find(self._names, True)
+            self._features[places] = vocabulary.find(self._names, True)
         #: Number of features that the model needs.
         self.width = int(self._features.max(initial=-1)) + 1
 
@@ -52,25 +51,25 @@ class Placement:
     @property
     def memory(self) -> int:
         """The number of bytes that `keep_names` may take."""
-        if self._vocabulary.hashed:
-            return _BYTES_OF_A_SLOT * len(self._vocabulary)
+        if self._hashes is not None:
+            # And what voting looks up of each name and row.
+            return _BYTES_OF_A_SLOT * len(self._vocabulary) + len(self._x.names) + 4 * (len(self._x) + 1)
         return _BYTES_OF_A_NAME * (len(self._vocabulary) + len(self._names)) if self._names else 0
 
     def keep_names(self) -> None:
         """Make the new names known, once the rows have been learned from."""
         x, vocabulary = self._x, self._vocabulary
-        if x.hashes is None:
-            vocabulary.add(self._names, self._counts[self._places])
+        if self._hashes is not None:
+            vocabulary.vote(x.names, self._hashes, *x.rows.compressed(), self._order)
         else:
-            vocabulary.vote(x.names, x.hashes, self._places, self._counts)
-        if not vocabulary.hashed:
+            vocabulary.add(self._names)
             x.remember(vocabulary, len(vocabulary), self._features)
 
 
-def _features_in(vocabulary: Vocabulary, x: NamedRows) -> tuple[Any, Any]:
+def _hashes_of(vocabulary: Vocabulary, x: NamedRows) -> NDArray[np.uint32]:
+    return vocabulary.hashes(x.names) if x.hashes is None else x.hashes
+
+
+def _features_in(vocabulary: Vocabulary, x: NamedRows, hashes: NDArray[np.uint32] | None) -> tuple[Any, Any]:
     """Return the feature of each name, and if names are hashed its sign."""
-    if not vocabulary.hashed:
-        return x.features_in(vocabulary), None
-    if x.hashes is None:
-        return vocabulary.find(x.names, False), vocabulary.signs(x.names)
-    return vocabulary.slots(x.hashes)
+    return (x.features_in(vocabulary), None) if hashes is None else vocabulary.slots(hashes)

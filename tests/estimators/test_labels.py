@@ -23,6 +23,12 @@ LABELS = {
     "categorical": pd.Categorical(LARGE),
     "polars": pl.Series(LARGE),
     "Arrow": pa.array(LARGE),
+    "objects of int": np.array(LARGE, dtype=object),
+    "objects of np.int64": pd.Series([np.int64(label) for label in LARGE], dtype=object),
+    "objects of bool": UP.astype(object),
+    "objects of float": UP.astype(float).astype(object),
+    "objects of str": np.array(["up" if up else "down" for up in UP], dtype=object),
+    "StringDType": np.array(["up" if up else "down" for up in UP], dtype=np.dtypes.StringDType()),
 }
 
 
@@ -35,6 +41,27 @@ def test_labels_of_other_libraries_are_those_of_streams(labels):
         assert {*map(type, model.classes_.tolist())} == {*map(type, stream.classes)}
         assert {*model.predict(X).tolist()} <= {*stream.classes}
         assert model.score(X, labels) == model.score(X, np.array(stream_labels)) > 0.8
+
+
+def test_large_integers_among_floats_are_not_rounded():
+    labels = [2**53 + 1, *(2**53 if up else 1.0 for up in UP[1:])]
+    assert AROW().fit(X, labels).classes_.tolist() == [1.0, 2**53, 2**53 + 1]
+    with pytest.raises(ValueError, match="continuous"):
+        AROW().fit(X, [2**53 + 1, *X[1:, 0].tolist()])
+    with pytest.raises(ValueError, match="NaN"):
+        AROW().fit(X, [2**53 + 1, np.nan, *labels[2:]])
+
+
+@pytest.mark.parametrize("kind", [object, np.dtypes.StringDType()])
+def test_objects_are_learned_as_column_vectors_and_refused_behind_a_mask(kind):
+    labels = np.array(["up" if up else "down" for up in UP], dtype=kind)
+    with pytest.warns(UserWarning, match="column-vector"):
+        model = AROW(random_state=0).fit(X, labels[:, np.newaxis])
+    assert np.array_equal(model.predict(X), AROW(random_state=0).fit(X, labels).predict(X))
+    assert model.classes_.dtype == object
+    masked = np.ma.array(labels.astype(object), mask=[True, *np.zeros(len(X) - 1, dtype=bool)])
+    with pytest.raises(ValueError, match="masked"):
+        AROW().fit(X, masked)
 
 
 def test_missing_labels_are_refused():

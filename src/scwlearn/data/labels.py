@@ -138,16 +138,35 @@ def as_labels(y: Any, *, name: str = "y") -> NDArray[Any]:
         # As in calls for single examples, where True is 1.
         given = [int(label) if isinstance(label, bool | np.bool_) else label for label in given]
     label_kind(given, name=name)
-    labels = np.asarray(given)
+    labels = _as_array(given)
     if labels.ndim != 1:
         raise ValueError(f"{name} must have one label per {_ITEMS[name]}, got shape {labels.shape}")
-    if isinstance(given, list) and labels.dtype.kind == "f" and labels.tolist() != given:
-        # Large integers would be rounded.
-        labels = np.array(given, dtype=object)
     if labels.dtype.kind in "fO":
         bad = [i for i, label in enumerate(labels.tolist()) if label != label or abs(label) == math.inf]
         if bad:
             raise ValueError(f"labels must be finite, got {name}[{bad[0]}] = {labels[bad[0]]}")
+    return labels
+
+
+def labels_of_rows(y: Any) -> Any:
+    """Return labels that come with a matrix: strings, numbers or bools, all of one kind, in an array of any shape.
+
+    Strings stay objects in an array of objects, as in scikit-learn; numbers and bools do not.
+    """
+    given = listed(y)
+    _check_unmasked(given, "y")
+    if _fixed_type(given) is None:
+        given = exact_labels(given if isinstance(given, list) else np.asarray(given, dtype=object).tolist())
+    if label_kind(given) == "str" and isinstance(given, list) and isinstance(getattr(y, "dtype", None), np.dtype):
+        return np.array(given, dtype=object)
+    return _as_array(given) if isinstance(given, list) else given
+
+
+def _as_array(given: Any) -> NDArray[Any]:
+    labels = np.asarray(given)
+    if isinstance(given, list) and labels.dtype.kind == "f" and labels.tolist() != given:
+        # Large integers would be rounded.
+        labels = np.array(given, dtype=object)
     return labels
 
 

@@ -19,7 +19,7 @@ from scwlearn._util.checks import check_int
 from scwlearn._util.interrupts import interrupts_held
 from scwlearn._util.locks import Frozen, changing, reading
 from scwlearn._util.threads import job_threads
-from scwlearn.data.labels import exact_labels, given_classes, label_kind, listed
+from scwlearn.data.labels import given_classes, label_kind, labels_of_rows
 from scwlearn.data.rows import ALLOWED_VALUE, Rows, check_unmasked
 from scwlearn.data.weights import check_weights, training_classes
 from scwlearn.estimators.fixed import check_fixed, fixed_settings
@@ -158,7 +158,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on examples and their labels, of any type that `fit` takes."""
-        accuracy: float = super().score(X, exact_labels(listed(y)), sample_weight)
+        accuracy: float = super().score(X, labels_of_rows(y), sample_weight)
         return accuracy
 
     @property
@@ -340,12 +340,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         rows = self._rows(X, reset=reset)
         # Of the columns of other libraries, scikit-learn would make floats.
-        y = exact_labels(listed(y))
-        label_kind(y)
-        labels = column_or_1d(y, warn=True)
-        if labels.dtype.kind not in "biuU":
-            # It sorts the labels; these can only be those of classes.
-            check_classification_targets(labels)
+        labels = column_or_1d(labels_of_rows(y), warn=True)
+        if labels.dtype.kind in "fO" and label_kind(labels) == "number":
+            # It sorts the labels; all others can only be those of classes.
+            check_classification_targets(labels.astype(np.float64, copy=False))
         check_consistent_length(range(len(rows)), labels)
         return rows, labels
 

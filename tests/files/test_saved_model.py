@@ -1,9 +1,12 @@
 """Models that cannot be saved, and what is saved with a model."""
 
 import datetime
+import enum
 import os
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -67,6 +70,10 @@ UNSAVABLE = {
         lambda: scwlearn.SCW1(class_weight={datetime.date(2026, 1, 1): 2.0}),
         "class_weight is {datetime.date(2026, 1, 1): 2.0}, which cannot be saved",
     ),
+    "a fraction that is no float": (
+        lambda: scwlearn.SCW1(class_weight={Fraction(1, 3): 2.0}),
+        "class_weight is {Fraction(1, 3): 2.0}, which cannot be saved",
+    ),
     "array": (
         lambda: scwlearn.SCW1(C=np.ones(3)),
         "C is array([1., 1., 1.]), which cannot be saved; use a number, string",
@@ -92,6 +99,56 @@ def test_models_that_cannot_be_saved(what, tmp_path):
         scwlearn.save(model, tmp_path / "none.model")
     assert str(error.value).startswith(message)
     assert not list(tmp_path.iterdir())
+
+
+class Side(str, enum.Enum):  # noqa: UP042 (whose str() is another text)
+    """Labels that are strings."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+class Float(float):
+    """Floats of a class of their own."""
+
+
+class Digit(enum.IntEnum):
+    """Labels that are integers."""
+
+    ZERO = 0
+    ONE = 1
+
+
+LABELS = [(Side.DOWN, Side.UP), (Digit.ZERO, Digit.ONE), (np.str_("down"), np.str_("up")), (Fraction(0), np.int8(1))]
+NUMBERS_OF_ANY_CLASS = [Fraction(1, 3), np.float32(0.5), Digit.ONE, np.int64(2), Float(0.25)]
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("number", NUMBERS_OF_ANY_CLASS)
+def test_settings_by_label_are_saved_as_plain_values(labels, number, tmp_path):
+    low, high = labels
+    y = [high if up else low for up in X[:, 0] > 0] if type(low) is type(high) else X[:, 0] > 0
+    settings = {"class_weight": {low: number, high: 2}, "costs": {low: {high: number}}, "C": number}
+    path = tmp_path / "a.model"
+    for model in (scwlearn.SCW1(**settings), scwlearn.SCW1(random_state=0, **settings).fit(X, y)):
+        scwlearn.save(model, path)
+        again = scwlearn.load(path)
+        assert again.get_params()["C"] == float(number)
+        assert again.class_weight == {low: float(number), high: 2}
+        assert again.costs == {low: {high: float(number)}}
+        assert {*map(type, again.class_weight)} <= {str, int, float}
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert np.array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+    stream = scwlearn.StreamClassifier("scw1", **settings)
+    stream.learn_many([{"a": value} for value in X[:, 0].tolist()], y)
+    scwlearn.save(stream, path)
+    assert scwlearn.load(path).predict_one({"a": 1.0}) == stream.predict_one({"a": 1.0})
+
+
+def test_class_weights_of_any_number_are_saved(tmp_path):
+    model = scwlearn.SCW1(class_weight={0: Decimal("0.5"), 1: np.array(2.0)}).fit(X, NUMBERS)
+    scwlearn.save(model, tmp_path / "a.model")
+    assert scwlearn.load(tmp_path / "a.model").class_weight == {0: 0.5, 1: 2.0}
 
 
 def test_values_that_cannot_be_saved(tmp_path):

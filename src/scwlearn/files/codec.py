@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._native import as_number
 from scwlearn._util.json_fields import Label, Name, Scalar, shorten
 from scwlearn.data.labels import Classes
 from scwlearn.files.json_reader import InvalidModelFile, reject
@@ -57,10 +58,23 @@ class StoredClasses:
 def encode_scalar(value: Any) -> Any:
     """Return a number, string, bool or None as the plain Python type; raise a TypeError for anything else."""
     plain = value.item() if isinstance(value, np.generic) else value
-    # Exact types: a subclass may carry more than its value.
     if plain is None or type(plain) in (bool, int, float, str):
         return plain
-    raise TypeError(type(value).__name__)
+    # Members of an Enum may be strings or integers.
+    if isinstance(plain, str):
+        return str.__str__(plain)
+    number = int(plain) if isinstance(plain, int) else as_number(plain)
+    if number is None:
+        raise TypeError(type(value).__name__)
+    return number
+
+
+def _encode_label(label: Any) -> Any:
+    plain = encode_scalar(label)
+    # A fraction may be no float, and would become the label next to it.
+    if plain != label:
+        raise TypeError(type(label).__name__)
+    return plain
 
 
 def encode_setting(name: str, value: Any) -> Any:
@@ -73,7 +87,7 @@ def encode_setting(name: str, value: Any) -> Any:
             ]
             return StoredObject(members=members)
         if isinstance(value, Mapping):
-            pairs = [(encode_scalar(label), encode_setting(name, weight)) for label, weight in value.items()]
+            pairs = [(_encode_label(label), encode_setting(name, weight)) for label, weight in value.items()]
             return StoredObject(by_label=pairs)
         return encode_scalar(value)
     except TypeError:

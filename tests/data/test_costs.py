@@ -1,6 +1,7 @@
 """Costs of decisions: what is allowed, and which class costs least."""
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,7 +14,37 @@ CLASSES = Classes().add(np.array(["c", "a", "b"]))
 
 def test_what_is_not_given_costs_one_and_a_correct_label_nothing():
     costs = Costs({"a": {"b": 3, "new": 7}, "b": {"b": 0.5}, "new": {"a": 2}})
-    assert costs.matrix(CLASSES).tolist() == [[0, 3, 1], [1, 0.5, 1], [1, 1, 0]]
+    matrix = 1 - np.eye(3)
+    for true, predicted, more in costs.extra(CLASSES):
+        matrix[true, predicted] += more
+    assert matrix.tolist() == [[0, 3, 1], [1, 0.5, 1], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_costs_of_any_pairs_decide_as_all_pairs_do(seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(9)
+    classes = Classes().add(labels)
+    matrix, given = 1 - np.eye(9), {}
+    for true, predicted in rng.integers(0, 9, (rng.integers(1, 60), 2)).tolist():
+        matrix[true, predicted] = given.setdefault(true, {})[predicted] = float(rng.uniform(0, 5))
+    probabilities = rng.dirichlet(np.ones(9), 300)
+    expected = np.zeros((300, 9))
+    for true in range(9):
+        expected += probabilities[:, true, np.newaxis] * matrix[true]
+    decided = labels[Costs(given | {99: {0: 1.0}}).decide(probabilities, classes)]
+    assert decided.tolist() == expected.argmin(axis=1).tolist()
+
+
+def test_memory_grows_with_the_classes_and_the_costs_not_with_all_pairs():
+    classes = Classes().add(np.arange(2000))
+    costs = Costs({true: {true - 1: 2.0} for true in range(1, 2000)})
+    probabilities = np.full((1, 2000), 1 / 2000)
+    tracemalloc.start()
+    costs.decide(probabilities, classes)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**21
 
 
 def test_the_class_of_least_expected_cost_is_chosen():

@@ -68,6 +68,15 @@ def test_labels_are_those_of_least_expected_cost(classes):
     assert (check_agreement(model, x) != plain).any()
 
 
+def test_costs_of_two_of_many_classes_are_no_table_of_all_pairs():
+    x = np.random.default_rng(0).normal(size=(3000, 2))
+    model = scwlearn.PA1(shuffle=False).fit(x, np.repeat(np.arange(1500), 2))
+    plain = len(to_onnx(TrainedModel.from_saved(SavedModel.from_model(model))))
+    model.set_params(costs={0: {1: 2.0}, 1: {3: 0.5}})
+    assert len(to_onnx(TrainedModel.from_saved(SavedModel.from_model(model)))) < plain + 8 * 4 * 1500
+    check_agreement(model, x[:50])
+
+
 @pytest.mark.parametrize("classes", [2, 3, 4])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_runtime_computes_the_outputs_of_the_model(name, classes):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,6 @@ class Costs:
     >>> from scwlearn.data.costs import Costs
     >>> from scwlearn.data.labels import Classes
     >>> costs, classes = Costs({"ham": {"spam": 5.0}}), Classes().add(np.array(["spam", "ham"]))
-    >>> costs.matrix(classes)
-    array([[0., 5.],
-           [1., 0.]])
     >>> costs.decide(np.array([[0.2, 0.8], [0.1, 0.9]]), classes)
     array([1, 0])
     """
@@ -45,28 +43,30 @@ class Costs:
                     raise ValueError(
                         f"a cost must be a finite number >= 0, got costs[{true!r}][{predicted!r}] = {cost!r}"
                     )
+        self._labels = [*dict.fromkeys([*self.given, *(label for row in self.given.values() for label in row)])]
 
     def check_labels(self, classes: Classes) -> None:
         """Raise a ValueError for labels that are not classes."""
-        named = [*self.given, *(label for row in self.given.values() for label in row)]
-        unknown = [label for label in dict.fromkeys(named) if label not in classes.numbers]
+        unknown = [label for label in self._labels if label not in classes.numbers]
         if unknown:
             listed = ", ".join(map(repr, unknown))
             known = ", ".join(map(repr, classes.values_in_order[:10])) + (", ..." if len(classes) > 10 else "")
             raise ValueError(f"costs names labels that are not classes: {listed}; the classes are {known}")
 
-    def matrix(self, classes: Classes) -> Array:
-        """Return the costs with a row for each true and a column for each predicted class, in the order of the labels.
+    def extra(self, classes: Classes) -> list[ExtraCosts]:
+        """Return by how much the given costs differ from the usual ones, in the order of the true labels.
 
-        Labels that are not classes yet have no effect.
+        Labels that are not classes yet have no effect. Nothing has the size of all pairs of classes.
         """
-        matrix = 1 - np.eye(len(classes))
-        place = {label: i for i, label in enumerate(classes.values_in_order)}
-        for true, row in self.given.items():
-            for predicted, cost in row.items():
-                if true in place and predicted in place:
-                    matrix[place[true], place[predicted]] = cost
-        return matrix
+        known, values = classes.numbers, classes.values_in_order
+        place = {label: bisect_left(values, label) for label in self._labels if label in known}
+        found = []
+        for true in sorted(place.keys() & self.given.keys(), key=place.__getitem__):
+            row = {place[label]: cost for label, cost in self.given[true].items() if label in place}
+            usual = np.array([predicted != place[true] for predicted in row], dtype=np.float64)
+            more = np.array([*row.values()], dtype=np.float64) - usual
+            found.append(ExtraCosts(place[true], np.array([*row], dtype=np.intp), more))
+        return found
 
     def decide(self, probabilities: Array, classes: Classes) -> NDArray[np.intp]:
         """Return the number of the class of least expected cost for each row of probabilities, in label order.
@@ -76,11 +76,18 @@ class Costs:
         # Up to a constant, the expected cost is -p where all mistakes cost 1. A matrix product would round a row
         # differently alone and among others, and so decide near ties in two ways.
         expected = -probabilities
-        differences = self.matrix(classes) - 1 + np.eye(len(classes))
-        for true in np.flatnonzero(differences.any(axis=1)):
-            expected += probabilities[:, true, np.newaxis] * differences[true]
+        for true, predicted, more in self.extra(classes):
+            expected[:, predicted] += probabilities[:, true, np.newaxis] * more
         numbers: NDArray[np.intp] = classes.order[expected.argmin(axis=1)]
         return numbers
+
+
+class ExtraCosts(NamedTuple):
+    """What predictions cost beyond the usual where one class is true; classes are places in the order of the labels."""
+
+    true: int
+    predicted: NDArray[np.intp]
+    more: Array
 
 
 def given_costs(given: Any, *, has_probabilities: bool) -> Costs | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from scwlearn._native import LARGEST_LOGIT, SUREST_LOGIT
 from scwlearn._util.checks import check_text
+from scwlearn.data.costs import ExtraCosts
 from scwlearn.export.onnx_graph import MAX_BYTES, Graph, Node
 from scwlearn.export.weights import Array, Columns
 from scwlearn.model.calibration import KNOT_STEP, KNOTS, Calibration
@@ -35,8 +36,10 @@ def to_onnx(model: TrainedModel) -> bytes:
     labels_in_order, classes = learner.classes.values_in_order, len(learner.classes)
     members = model.members()
     columns = Columns.of(members[0])
+    extra = [] if learner.costs is None else learner.costs.extra(learner.classes)
     sizes = [2 if member.classifier.learner.model.covariance.correlated else 1 for member in members]
-    if 8 * len(learner.class_labels()) * sum(columns.width**size for size in sizes) > MAX_BYTES:
+    cells = len(learner.class_labels()) * sum(columns.width**size for size in sizes) + len(extra) * classes
+    if 8 * cells > MAX_BYTES:
         raise ValueError(f"a model of {columns.width} features and {classes} classes exceeds the 2 GB limit of ONNX")
     graph = Graph()
     x = graph.input("X", ["N", columns.width])
@@ -64,8 +67,7 @@ def to_onnx(model: TrainedModel) -> bytes:
         scores = graph.op("Gather", scores, order, axis=1)
     probabilities = graph.op("Gather", probabilities, order, axis=1)
     if learner.costs is not None:
-        least = graph.op("ArgMin", probabilities @ learner.costs.matrix(learner.classes), axis=1, keepdims=0)
-        index = graph.op("Gather", order, least)
+        index = graph.op("Gather", order, _least_costly(graph, probabilities, extra, classes))
     labels, double = _labels(model), np.dtype(np.float64)
     graph.output(graph.op("Gather", labels, index), "label", labels.dtype, ["N"])
     graph.output(scores, "scores", double, ["N"] if learner.is_binary else ["N", classes])
@@ -74,6 +76,17 @@ def to_onnx(model: TrainedModel) -> bytes:
     if columns.names is not None:
         metadata["features"] = json.dumps(columns.names)
     return graph.serialize(metadata)
+
+
+def _least_costly(graph: Graph, probabilities: Node, extra: list[ExtraCosts], classes: int) -> Node:
+    """Return the class of least expected cost of each row, as `Costs.decide` does."""
+    expected = -probabilities
+    if extra:
+        table = np.zeros((len(extra), classes))
+        for row, (_, predicted, more) in zip(table, extra, strict=True):
+            row[predicted] = more
+        expected = graph.op("Gather", probabilities, np.array([each.true for each in extra]), axis=1) @ table + expected
+    return graph.op("ArgMin", expected, axis=1, keepdims=0)
 
 
 def _look(graph: Graph, x: Node, model: TrainedModel) -> tuple[Node, Node | None, Node]:

@@ -4,8 +4,10 @@ import csv
 import io
 import json
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from scwlearn import Features, StreamClassifier
 from scwlearn.data.options import ReaderOptions
@@ -49,3 +51,42 @@ def test_a_model_of_strings_predicts_the_same_for_cells():
         model.learn_one(record, record["ok"] == "True")
     rows = read(table_of(records), {name for record in records for name in Features().read(record)})
     assert model.predict_many(rows) == model.predict_many(records)
+
+
+VALUES = st.recursive(
+    st.sampled_from([0.5, 2, "x", "", None, ["a", "b"]]),
+    lambda inner: st.dictionaries(st.sampled_from("ab"), inner),
+    max_leaves=3,
+)
+KEYS = st.sampled_from(["label", "target", "Class", "y", "x"])
+
+
+@given(st.lists(st.dictionaries(KEYS, VALUES, min_size=1), min_size=1, max_size=4), st.sampled_from([".", "_"]))
+def test_what_a_model_has_learned_is_no_label_however_deep_it_is(records, separator):
+    plain = Features(separator=separator)
+    expected = [plain.read(record) for record in records]
+    known = {name for row in expected for name in row}
+    lines = "".join(json.dumps(record) + "\n" for record in records).encode()
+    assert read(lines, known, plain) == expected
+    table = pa.Table.from_pylist([{"target": {"size": i}, "y": {"a": "x"}, "label": "b", "n": 1} for i in range(3)])
+    file = io.BytesIO()
+    parquet.write_table(table, file)
+    known = [f"target{separator}size", f"y{separator}a=x", "n"]
+    expected = [dict(zip(known, [i, 1.0, 1.0], strict=True)) for i in range(3)]
+    assert read(file.getvalue(), known, plain) == [{k: v for k, v in row.items() if v} for row in expected]
+
+
+def test_the_label_is_found_beside_an_object_with_a_usual_name():
+    text = b"".join(b'{"target": {"size": %d}, "label": "%s"}\n' % (i, b"ab"[i % 2 : i % 2 + 1]) for i in range(4))
+    options = ReaderOptions(detects=False, known_names=lambda: ["target.size"])
+    schema, batches = read_batches([io.BytesIO(text)], options=options)
+    assert schema.label == "label"
+    assert next(batches).labels.tolist() == ["a", "b", "a", "b"]
+
+
+def test_a_column_with_a_usual_name_is_the_label_beside_features_that_begin_with_it():
+    records = [{"label": "ab"[i % 2], "label.size": i} for i in range(4)]
+    options = ReaderOptions(detects=False, known_names=lambda: ["label.size"])
+    for text in table_of(records), "".join(json.dumps(record) + "\n" for record in records).encode():
+        _, batches = read_batches([io.BytesIO(text)], options=options)
+        assert next(batches).labels.tolist() == ["a", "b", "a", "b"]

@@ -167,7 +167,9 @@ class JsonReader(Reader):
             return
         if self.schema.label is None and self.options.ignores_labels and self.options.known_names is not None:
             # Which records have arrived must not matter.
-            known = {*self.schema.features.kinds} | known_labels(_USUAL_LABELS, self.options)
+            known = {*self.schema.features.kinds} | known_labels(
+                _USUAL_LABELS, self.options, self.schema.features.separator
+            )
             ignored = {name: "ignore" for name in _USUAL_LABELS if name not in known}
             self.schema = replace(self.schema, features=self.schema.features.declare(ignored))
         schema, features = self.schema, self.schema.features
@@ -202,7 +204,10 @@ class JsonReader(Reader):
         """Return the label and the weight, given the keys of the first records and the names of all values."""
         schema, optional = self.schema, self.options.optional_labels
         if schema.label is None:
-            label = usual_label(keys, schema, self.options, "key")
+            # A key of objects of features is no label. Where labels are ignored, the first records must not matter.
+            objects = {*keys} if self.options.ignores_labels else {*keys}.difference(names)
+            left_out = known_labels([*objects], self.options, schema.features.separator)
+            label = usual_label([key for key in keys if key not in left_out], schema, self.options, "key")
         else:
             label = find_column(schema.label, names)
         weight = None if schema.weight is None else find_column(schema.weight, names)

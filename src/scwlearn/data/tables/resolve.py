@@ -199,10 +199,16 @@ def usual_label(names: Sequence[str], schema: Schema, options: ReaderOptions, wh
     return default_label(own, optional=options.optional_labels, ignored=options.ignores_labels, what=what)
 
 
-def known_labels(names: Sequence[str], options: ReaderOptions) -> set[str]:
-    """Return the usual names of labels among some names that are features of the model."""
+def known_labels(names: Sequence[str], options: ReaderOptions, separator: str | None = None) -> set[str]:
+    """Return the usual names of labels among some names that are features of the model, or objects with such."""
     usual = [name for name in names if name.lower() in LABEL_NAMES]
-    return {*known_kinds(usual, options.known_names())} if usual and options.known_names is not None else set()
+    if not usual or options.known_names is None:
+        return set()
+    known = [name for name in options.known_names() if isinstance(name, str)]
+    found = {*known_kinds(usual, known)}
+    if separator is not None:
+        found |= {name for name in usual if any(each.startswith(name + separator) for each in known)}
+    return found
 
 
 def find_column(name: str, names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ import io
 import json
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -12,6 +13,7 @@ from pyarrow import parquet
 from scwlearn import Features, StreamClassifier
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
+from scwlearn.runs.trained_model import TrainedModel
 from table_text import features
 
 
@@ -90,3 +92,21 @@ def test_a_column_with_a_usual_name_is_the_label_beside_features_that_begin_with
     for text in table_of(records), "".join(json.dumps(record) + "\n" for record in records).encode():
         _, batches = read_batches([io.BytesIO(text)], options=options)
         assert next(batches).labels.tolist() == ["a", "b", "a", "b"]
+
+
+def test_a_name_that_hashing_has_lost_is_not_taken_for_the_label(tmp_path):
+    # The most frequent name owns a slot.
+    records = [{"y": i % 2} | {f"f{j}": i + j + 1 for j in range(60)} for i in range(50)]
+    model = StreamClassifier("arow", max_features=16, overflow="hash")
+    model.learn_many(records, ["a" if record["y"] > 0 else "b" for record in records])
+    model.save(tmp_path / "model")
+    reading = TrainedModel.read(tmp_path / "model").reading
+    known = reading["known_names"]()
+    options = {"lost_names": reading["lost_names"]}
+    assert "y" not in known
+    for text in table_of(records), "".join(json.dumps(record) + "\n" for record in records).encode():
+        with pytest.raises(ValueError, match=r"'y' may be the label, or a feature .*name the label with label="):
+            read(text, known, **options)
+        assert read(text, known, Features(kinds={"y": "numeric"}), **options)[3] == {
+            k: v for k, v in records[3].items() if v
+        }

@@ -98,7 +98,7 @@ class Input:
     @property
     def options(self) -> ReaderOptions:
         """How the examples are read, for another process."""
-        return replace(self._options, on_read=None, known_names=None, skipped=SkippedRecords())
+        return replace(self._options, on_read=None, known_names=None, lost_names=None, skipped=SkippedRecords())
 
     @property
     def reading(self) -> dict[str, Any]:

@@ -49,6 +49,9 @@ class ReaderOptions:
     known_names : callable or None
         Returns the names of all features that a model knows. They show which columns of CSV and TSV files, whose cells
         have no types, are numeric; the first records decide about columns that the model does not know.
+    lost_names : callable or None
+        Returns which of some names a model may have learned although it does not list them: other names have their
+        slots.
 
     Examples
     --------
@@ -76,13 +79,14 @@ class ReaderOptions:
     slots: int = 0
     detects: bool = True
     known_names: Callable[[], Iterable[Any]] | None = None
+    lost_names: Callable[[list[str]], set[str]] | None = None
 
     def __post_init__(self) -> None:
         check_choice("labels", self.labels, ("required", "optional", "ignored"))
         check_choice("on_error", self.on_error, ("raise", "skip"))
         if not isinstance(self.skipped, SkippedRecords):
             raise TypeError(f"skipped must be a SkippedRecords, got {self.skipped!r}")
-        for name in ("on_read", "known_names"):
+        for name in ("on_read", "known_names", "lost_names"):
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise TypeError(f"{name} must be callable or None, got {getattr(self, name)!r}")
         for name in ("read_ahead", "eager", "detects"):

@@ -131,14 +131,21 @@ class TrainedModel:
     @property
     def reading(self) -> dict[str, Any]:
         """How data are read for this model: schema, features, which are not detected, slots of hashed names, names."""
-        classifier = self.classifier
+        classifier, vocabulary = self.classifier, self.vocabulary
         return {
             "schema": self.data_schema,
             "features": classifier.features,
             "slots": classifier.config.slots,
             "detects": False,
             "known_names": lambda: self.feature_names,
+            "lost_names": self._lost_names if vocabulary is not None and vocabulary.hashed else None,
         }
+
+    def _lost_names(self, names: list[str]) -> set[str]:
+        """Return the names whose slots several names share, of which each keeps one."""
+        features = self.vocabulary.features
+        shared = (features.get(slot, (None, False)) for slot in self.vocabulary.find(names, False).tolist())
+        return {name for name, (owner, is_shared) in zip(names, shared, strict=True) if is_shared and owner != name}
 
     @property
     def has_kernel(self) -> bool:

@@ -27,6 +27,7 @@ from scwlearn.data.tables.resolve import (
     find_column,
     is_complete,
     known_labels,
+    lost_labels,
     missing_keys,
     usual_label,
     wanted_columns,
@@ -167,9 +168,9 @@ class JsonReader(Reader):
             return
         if self.schema.label is None and self.options.ignores_labels and self.options.known_names is not None:
             # Which records have arrived must not matter.
-            known = {*self.schema.features.kinds} | known_labels(
-                _USUAL_LABELS, self.options, self.schema.features.separator
-            )
+            separator = self.schema.features.separator
+            known = {*self.schema.features.kinds} | known_labels(_USUAL_LABELS, self.options, separator)
+            known |= lost_labels(_USUAL_LABELS, self.options)
             ignored = {name: "ignore" for name in _USUAL_LABELS if name not in known}
             self.schema = replace(self.schema, features=self.schema.features.declare(ignored))
         schema, features = self.schema, self.schema.features

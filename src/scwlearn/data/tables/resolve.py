@@ -195,8 +195,21 @@ def missing_columns(schema: Schema, names: Sequence[str]) -> list[str]:
 def usual_label(names: Sequence[str], schema: Schema, options: ReaderOptions, what: str = "column") -> str | None:
     """Return the column or key with the usual name of a label, unless it is ignored or a feature that a model knows."""
     left_out = {*schema.ignore} | known_labels(names, options)
-    own = [name for name in names if name not in left_out]
-    return default_label(own, optional=options.optional_labels, ignored=options.ignores_labels, what=what)
+    lost = lost_labels(names, options)
+    own = [name for name in names if name not in left_out | lost.intersection(schema.features.kinds)]
+    label = default_label(own, optional=options.optional_labels, ignored=options.ignores_labels, what=what)
+    if label in lost:
+        problem = (
+            f"{what} {label!r} may be the label, or a feature that the model has learned: hashing has lost its name"
+        )
+        raise DataError(problem, hint="name the label with {label}, or the feature in {numeric} or {categorical}")
+    return label
+
+
+def lost_labels(names: Sequence[str], options: ReaderOptions) -> set[str]:
+    """Return the usual names of labels among some names that may be features that the model does not list."""
+    usual = [name for name in names if name.lower() in LABEL_NAMES]
+    return options.lost_names(usual) if usual and options.lost_names is not None else set()
 
 
 def known_labels(names: Sequence[str], options: ReaderOptions, separator: str | None = None) -> set[str]:

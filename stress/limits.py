@@ -72,11 +72,6 @@ def _columns(data: Data, format: str) -> Iterator[str]:
         names = [*dict.fromkeys(_cells_of(name, kinds)[0] for name in _used_names(data))]
     if taken.intersection(names):
         yield "a feature with the name of the label or the weight"
-    batches = [batch for batch in data.batches if len(batch)]
-    for what in ("labels", "weights") if format in _TABLES else ("weights",):
-        given = [getattr(batch, what) is not None for batch in batches]
-        if any(given) and not given[0]:
-            yield f"{what}, but not at first"
     if format in _TABLES:
         written = [*names] + [data.label] * data.is_labelled() + [data.weight] * data.is_weighted()
         if not written:
@@ -84,19 +79,8 @@ def _columns(data: Data, format: str) -> Iterator[str]:
         if len(names) > 10_000:
             yield "too many columns"
         yield from (f"the name {name!r}" for name in written if "\0" in name or _has_surrogate(name))
-        if format in ("parquet", "arrow"):
-            yield from _number_types(batches)
     if data.columns is not None:
         yield from _kinds(data, format)
-
-
-def _number_types(batches: list[Any]) -> Iterator[str]:
-    """A column has one type, which the first batch decides: bool, integer or float."""
-    found = [{type(label) for label in examples_labels(batch)} for batch in batches]
-    sizes = [max((_TYPES.index(each) for each in types), default=0) for types in found]
-    order = [size for size in sizes if size]
-    if order and (max(order) > order[0] or (order[0] > 1 and min(order) == 1)):
-        yield "labels of another type than the first ones"
 
 
 def _kinds(data: Data, format: str) -> Iterator[str]:

@@ -180,13 +180,25 @@ def test_a_table_without_columns_is_refused(format):
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "parquet", "arrow", "jsonl", "json"])
-def test_batches_without_labels_and_weights_may_follow_those_with_them(format):
+def test_batches_without_labels_and_weights_may_be_among_those_with_them(format):
     batches = [made([{"x": 1.0}], ["a"], weights=[2.0]), made([{"x": 2.0}], None)]
-    text = written(batches, format)
-    found = Batch.concatenate([*read_batches([io.BytesIO(text)], label="label", weight="weight", options=OPTIONAL)[1]])
-    assert (label_list(found), found.weights.tolist()) == (["a", None], [2.0, 1.0])
+    for given in batches, batches[::-1]:
+        text = written(given, format)
+        _, read = read_batches([io.BytesIO(text)], label="label", weight="weight", options=OPTIONAL)
+        found = Batch.concatenate([*read])
+        assert {*zip(label_list(found), found.weights.tolist(), strict=True)} == {("a", 2.0), (None, 1.0)}
     with pytest.raises(ValueError, match="but the first ones had none"):
-        written(batches[::-1], format)
+        written(iter(batches[::-1]), format, columns={"x": "numeric"})
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+@pytest.mark.parametrize("labels", [(True, 2), (2, True), (1, 2.5), (2.5, 1), (True, 2.5), (None, 2), (None, "a")])
+def test_the_type_of_labels_is_that_of_all_batches(format, labels):
+    given = [
+        made([{"x": 1.0}], np.array([0 if label is None else label]), labelled=[label is not None]) for label in labels
+    ]
+    found = Batch.concatenate([*read_batches([io.BytesIO(written(given, format))], label="label", options=OPTIONAL)[1]])
+    assert label_list(found) == [*labels]
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])

@@ -156,9 +156,9 @@ REFUSED = [
         "valid Unicode; bools are in lower case; found nothing",
     ),
     (
-        [made([X], None), made([X], [1])],
+        iter([made([X], None), made([X], [1])]),
         "csv",
-        {},
+        {"columns": {"x": "numeric"}},
         "source, line 1: these examples have labels, but the first ones had none; a table has one header",
     ),
     (
@@ -189,10 +189,10 @@ def test_labels_that_change_their_kind_are_rejected():
         message = "source, line 1: all labels must be numbers, as the first ones are; found 'a'"
         with pytest.raises(ValueError, match=exactly(message)):
             write_batches(given, io.BytesIO(), format)
-    given = [made([X], [1]), made([X], [0.5])]
+    given = [made([X], [1]), made([X, X], [2.0, 0.5])]
     message = "source, line 1: all labels must have the type int64, as the first ones have; found the type double"
     with pytest.raises(ValueError, match=exactly(message)):
-        write_batches(given, io.BytesIO(), "parquet")
+        write_batches(iter(given), io.BytesIO(), "parquet", columns={"x": "numeric"})
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])

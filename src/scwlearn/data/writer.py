@@ -31,6 +31,10 @@ class WriterOptions:
     zero_based: bool = False
     #: Whether names that are not numbers are numbered.
     number_names: bool = False
+    #: Whether any batch has labels, and weights, and the types of all labels; None: as the first batch.
+    has_labels: bool | None = None
+    has_weights: bool | None = None
+    label_types: frozenset[type] | None = None
 
 
 class Writer(ABC):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from scwlearn._util.checks import check_bool, check_choice, is_unicode
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.features import Features, date_features
-from scwlearn.data.formats import format_names, get_format
+from scwlearn.data.formats import Format, format_names, get_format
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.output import Target, open_output
-from scwlearn.data.writer import WriterOptions
+from scwlearn.data.writer import WriterOptions, label_values
 
 # A table with more columns would not be useful.
 _MAX_COLUMNS = 10_000
@@ -35,7 +36,9 @@ def write_batches(
     Parameters
     ----------
     batches : iterable of Batch
-        For a table without `columns` it is iterated twice, so it must not be an iterator.
+        What is not an iterator is iterated more than once, unless it is written as LIBSVM or VW text. For a table
+        without `columns`, it must not be an iterator. Of an iterator, the first batch decides whether there are labels
+        and weights, and which type the labels of Parquet and Arrow have.
     target : path or binary file
         A file whose name ends with .gz, .bz2, .xz or .zst is compressed. A file that is passed open stays open.
     format : {"libsvm", "vw", "csv", "tsv", "jsonl", "json", "parquet", "arrow"}
@@ -90,17 +93,22 @@ def write_batches(
     if columns is not None:
         # A schema lists the label among its columns.
         columns = _written_columns({name: kind for name, kind in columns.items() if name not in (label, weight)})
-    elif chosen.fixed_columns:
-        columns = _numeric_columns(batches, zero_based)
-    if chosen.fixed_columns:
-        for name in (label, weight):
-            if name in (columns or {}):
-                hint = "choose other names with {label} and {weight}"
-                raise DataError(f"the column {name!r} has the name of the label or the weight", hint=hint)
-        _check_count(len(columns or {}))
     options = WriterOptions(
         label=label, weight=weight, columns=columns, zero_based=zero_based, number_names=names is not None
     )
+    if "label" in chosen.options and iter(batches) is not batches:
+        options = _survey(batches, options, chosen)
+    if chosen.fixed_columns:
+        if options.columns is None:
+            raise ValueError(
+                "batches is an iterator, but the columns of a table must be known before it is written; pass columns, "
+                "or a list of batches"
+            )
+        for name in (label, weight):
+            if name in options.columns:
+                hint = "choose other names with {label} and {weight}"
+                raise DataError(f"the column {name!r} has the name of the label or the weight", hint=hint)
+        _check_count(len(options.columns))
     count = 0
     with open_output(target) as file:
         writer = chosen.writer(file, options)
@@ -125,22 +133,36 @@ def _written_columns(columns: Mapping[str, str]) -> dict[str, str]:
     return written
 
 
-def _numeric_columns(batches: Iterable[Batch], zero_based: bool) -> dict[str, str]:
-    """Return a numeric column for every feature, numbered ones in order."""
-    if iter(batches) is batches:
-        raise ValueError(
-            "batches is an iterator, but the columns of a table must be known before it is written; pass columns, or a "
-            "list of batches"
-        )
-    width, names = 0, {}
+def _survey(batches: Iterable[Batch], options: WriterOptions, format: Format) -> WriterOptions:
+    """Return options that say what labels and weights all batches have.
+
+    A table without columns gets a numeric one for every feature, numbered ones in order.
+    """
+    has_labels = has_weights = False
+    types = set[type]()
+    needs_columns = format.fixed_columns and options.columns is None
+    width, columns = 0, dict[str, str]()
     for batch in batches:
+        if len(batch):
+            has_labels |= batch.labels is not None
+            has_weights |= batch.weights is not None
+            types.update(map(type, label_values(batch, with_bools=True)))
+        if not needs_columns:
+            continue
         if isinstance(batch.x, NamedRows):
-            names.update(dict.fromkeys(map(str, batch.x.names), "numeric"))
+            columns.update(dict.fromkeys(map(str, batch.x.names), "numeric"))
         else:
             width = max(width, batch.x.width)
-    _check_count(width + len(names))
-    first = 0 if zero_based else 1
-    return {str(number): "numeric" for number in range(first, width + first)} | names
+    # The error of strings among numbers names the first of them.
+    is_mixed = str in types and len(types - {type(None)}) > 1
+    options = replace(
+        options, has_labels=has_labels, has_weights=has_weights, label_types=None if is_mixed else frozenset(types)
+    )
+    if not needs_columns:
+        return options
+    _check_count(width + len(columns))
+    first = 0 if options.zero_based else 1
+    return replace(options, columns={str(number): "numeric" for number in range(first, width + first)} | columns)
 
 
 def _check_count(columns: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -23,24 +24,33 @@ class ArrowWriter(TableWriter):
         """Write the schema."""
         kinds = {"numeric": pa.float64(), "categorical": pa.string(), "text": pa.list_(pa.string())}
         types = {name: kinds[self.columns.get(name, "numeric")] for name in names}
-        if batch.labels is not None:
-            types[self.options.label] = _label_type(label_values(batch, with_bools=True))
+        if self.options.label in names:
+            found = self.options.label_types
+            if found is None:
+                found = frozenset(map(type, label_values(batch, with_bools=True)))
+            types[self.options.label] = _label_type(found)
         self._schema = pa.schema(types)
         self._writer = self.new_writer(pa.PythonFile(self.file, mode="w"), self._schema)
 
     def write_table(self, batch: Batch, table: dict[str, list[Any]]) -> None:
         """Write a record batch."""
         if batch.labels is not None:
-            label_type, own = self._schema.field(self.options.label).type, _label_type(table[self.options.label])
-            if own not in (label_type, pa.null(), pa.int64() if label_type == pa.float64() else label_type):
-                problem = f"all labels must have the type {label_type}, as the first ones have"
-                raise error_at(batch, 0, problem, f"the type {own}")
+            self._check_label_types(batch, table[self.options.label])
         arrays = [_array(column, self._schema.field(name).type) for name, column in table.items()]
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
 
     def finish(self) -> None:
         """Write the footer."""
         self._writer.close()
+
+    def _check_label_types(self, batch: Batch, labels: list[Any]) -> None:
+        """Raise a DataError for a label that the type of the first ones does not hold."""
+        column = self._schema.field(self.options.label).type
+        bad = {each for each in {*map(type, labels)} if not _holds(column, each)}
+        if bad:
+            row = next(row for row, label in enumerate(labels) if type(label) in bad)
+            problem = f"all labels must have the type {column}, as the first ones have"
+            raise error_at(batch, row, problem, f"the type {_label_type({type(labels[row])})}")
 
 
 class ParquetWriter(ArrowWriter):
@@ -49,12 +59,18 @@ class ParquetWriter(ArrowWriter):
     new_writer = parquet.ParquetWriter
 
 
-def _label_type(labels: list[Any]) -> Any:
-    """Return the type of a column of labels, some of which may be None."""
-    found = {*map(type, labels)} - {type(None)}
+def _label_type(types: Iterable[type]) -> Any:
+    """Return the type of a column of labels; missing ones have the type of None."""
+    found = {*types} - {type(None)}
     if str in found:
         return pa.string()
     return pa.float64() if float in found else pa.int64() if int in found else pa.bool_() if found else pa.null()
+
+
+def _holds(column: Any, label: type) -> bool:
+    """Return whether a column of that type holds labels of a type; bools are numbers among numbers."""
+    own = {pa.float64(): float, pa.int64(): int}.get(column, label)
+    return label is type(None) or column == _label_type({label, own})
 
 
 def _array(values: list[Any], type: Any) -> Any:

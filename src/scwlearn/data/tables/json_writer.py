@@ -14,7 +14,9 @@ from scwlearn.data.writer import Writer, WriterOptions, check_names, error_at, l
 class JsonWriter(Writer):
     """Writer of JSON lines: features by name, or as the values of given columns."""
 
-    _has_weights: bool | None = None
+    def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
+        super().__init__(file, options)
+        self._has_weights = options.has_weights
 
     def write_batch(self, batch: Batch) -> None:
         """Write the examples of a batch."""

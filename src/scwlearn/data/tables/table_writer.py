@@ -38,8 +38,10 @@ class TableWriter(Writer):
         """Write the examples of a batch."""
         label, weight = self.options.label, self.options.weight
         if self._names is None:
-            self._names = [*self.columns]
-            self._names += [label] * (batch.labels is not None) + [weight] * (batch.weights is not None)
+            has_labels, has_weights = self.options.has_labels, self.options.has_weights
+            has_labels = batch.labels is not None if has_labels is None else has_labels
+            has_weights = batch.weights is not None if has_weights is None else has_weights
+            self._names = [*self.columns, *[label] * has_labels, *[weight] * has_weights]
             if not self._names:
                 raise error_at(batch, 0, "examples without labels, weights and features; a table needs a column")
             self._check_names(batch, self._names)

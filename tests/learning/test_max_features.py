@@ -377,6 +377,7 @@ def test_kept_features_must_be_known_and_distinct(features):
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the memory of this process")
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer keeps freed memory")
 @every_bound
 def test_long_names_take_no_memory(bound):
     model, sizes = Learner("arow", **bound), []

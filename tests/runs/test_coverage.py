@@ -66,6 +66,25 @@ def test_bounded_models_know_what_they_learned_from(overflow):
     assert other.known_feature.startswith("x^")
 
 
+@pytest.mark.parametrize("settings", [{"overflow": "hash"}, {"overflow": "drop"}, {}], ids=str)
+@pytest.mark.parametrize("slots", [1, 4, 16, 64, 1024])
+def test_a_model_knows_all_of_its_training_data(settings, slots):
+    text = "".join(f"{i % 2} | " + " ".join(f"w{i * j % 23}" for j in range(1, 12)) + "\n" for i in range(40))
+    model = model_of(
+        text, **({"max_features": max(slots, 30 * ("drop" in settings.values())), **settings} if settings else {})
+    )
+    found = covered(model, text)
+    assert found.known == found.found > 0
+    assert found.unknown_feature is None
+
+
+def test_hashed_names_without_a_weight_are_unknown():
+    model = model_of("1 | a b c\n-1 | d e f\n", max_features=2**20, overflow="hash")
+    assert covered(model, "1 | a b c x\n") == Coverage(4, 3)
+    found = covered(model, "1 | a x y\n", "1 | b\n")
+    assert (found.found, found.known) == (4, 2)
+
+
 def test_columns_of_a_data_frame_are_names(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"size": [1.0, -1.0, 2.0], "weight": [0.5, 1.0, 1.5]})

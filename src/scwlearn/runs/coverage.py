@@ -58,7 +58,10 @@ class CoverageCounter:
         # Every hashed name has a slot; one that was learned from has a weight, too.
         is_known = self._has_weight[features] if self._is_hashed else features >= 0
         found, known = rows.rows.stored, placed.stored
-        if (is_known.mean() if self._is_hashed else known / found) < _SMALL_SHARE:
+        if self._is_hashed:
+            # Names that share a slot are one value in the columns of the model.
+            known = found if is_known.all() else 0
+        if known < _SMALL_SHARE * found:
             # Count value by value: the rows in the columns of the model lack zeros, too.
             _, counts = rows.appearances()
             found, known = int(counts.sum()), int(counts[is_known].sum())

@@ -6,8 +6,9 @@ from run_examples import libsvm_text
 from scwlearn._util.errors import OptionError
 from scwlearn.cli.app import run
 from scwlearn.cli.messages import error_message
+from scwlearn.data.formats import format_names, get_format
 from scwlearn.display.formatting import plural
-from use_examples import CSV, failed, libsvm_model, written
+from use_examples import CSV, csv_model, failed, libsvm_model, written
 
 
 @pytest.fixture
@@ -60,6 +61,31 @@ def test_data_errors_name_options(tmp_path, capsys, data):
     advice = "correct the value, leave such records out with --on-error skip, name the column in --categorical, "
     advice += "or list markers of missing values in --missing"
     assert said.endswith(f"found 'red' ({advice})\n")
+
+
+_OF_A_FORMAT = {
+    "label": ["--label", "y"],
+    "weight": ["--weight", "w"],
+    "features": ["--ngram", "2"],
+    "zero_based": ["--zero-based"],
+    "header": ["--no-header"],
+    "delimiter": ["--delimiter", ","],
+}
+# The model determines the others.
+_OF_A_FILE = ("header", "delimiter")
+UNFIT = [(form, name) for form in format_names() for name in _OF_A_FORMAT if name not in get_format(form).options]
+
+
+@pytest.mark.parametrize(("form", "name"), UNFIT)
+def test_an_option_that_does_not_apply_is_named(tmp_path, capsys, form, name):
+    data, option = written(tmp_path / "data", "1 | a\n"), _OF_A_FORMAT[name]
+    for command in ("train", "tune", "compare"):
+        said = failed(capsys, command, data, "-f", form, *option, "-q")
+        assert f"an option that does not apply to {form} data (remove {option[0]}; this format takes --" in said
+    model = csv_model(tmp_path)
+    if name in _OF_A_FILE and not get_format(form).numbered:
+        said = failed(capsys, "predict", model, data, "-f", form, *option)
+        assert said.endswith(f"an option that does not apply to {form} data (remove {option[0]})\n")
 
 
 def test_the_advice_about_nan_can_be_followed(tmp_path, capsys):

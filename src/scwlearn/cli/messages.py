@@ -31,8 +31,10 @@ def option_name(argument: str) -> str | None:
         option, value = _setting_option(name, value) or (option, value)
     ctx = click.get_current_context(silent=True)
     if name == "features":
-        given = [p.opts[0] for p in ctx.command.params if p.opts[0] in _FEATURES and is_given(p)] if ctx else _FEATURES
-        return ", ".join(given) or None
+        own = [p for p in ctx.command.params if p.opts[0] in _FEATURES] if ctx else []
+        given = [p.opts[0] for p in own if is_given(p)]
+        may_be_given = [] if ctx and SCHEMA_FIXED in ctx.meta else [p.opts[0] for p in own] or _FEATURES
+        return ", ".join(given or may_be_given) or None
     if ctx is not None:
         found = next((p for p in ctx.command.params if option in (*p.opts, *p.secondary_opts)), None)
         is_fixed = SCHEMA_FIXED in ctx.meta and name not in _NOT_IN_SCHEMA

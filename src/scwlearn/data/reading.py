@@ -223,7 +223,8 @@ def _initial_schema(
     for option in given:
         if option not in allowed:
             takes = ", ".join(f"{{{each}}}" for each in allowed)
-            hint = f"remove {{{option}}}; this format takes {takes}"
+            typed = "no_header" if option == "header" and given[option] is False else option
+            hint = f"remove {{{typed}}}; this format takes {takes}"
             raise DataError(f"an option that does not apply to {format} data", source=name, hint=hint)
     is_given = "delimiter" in given
     if model_schema is None:

@@ -85,8 +85,8 @@ class DataError(ValueError):
         Parameters
         ----------
         spell : callable
-            Returns the spelling of an option, given its name. If it returns None for an option of the hint, the user
-            cannot set it, and the hint is left out.
+            Returns the spelling of an option, given its name. If it returns None, the user cannot set the option, and
+            the hint is left out; of a hint of several clauses, with semicolons between them, the clause.
 
         Returns
         -------
@@ -101,10 +101,12 @@ class DataError(ValueError):
         message = (", ".join(place) + ": " if place else "") + self.problem
         if self.found is not None:
             message += f"; found {self.found}"
-        spelled = {name: spell(name) for name in re.findall(r"{([^{}]+)}", self.hint or "")}
-        if self.hint and None not in spelled.values():
-            message += f" ({self.hint.format(**spelled)})"
-        return message
+        clauses = []
+        for clause in self.hint.split("; ") if self.hint else ():
+            spelled = {name: spell(name) for name in re.findall(r"{([^{}]+)}", clause)}
+            if None not in spelled.values():
+                clauses.append(clause.format(**spelled))
+        return f"{message} ({'; '.join(clauses)})" if clauses else message
 
     def at(self, source: str, lines_before: int) -> DataError:
         """Place an error whose line counts from the beginning of a chunk, and return it."""

@@ -99,14 +99,26 @@ def detect(
             kinds[name] = kind
     if columns is not None:
         features = replace(features, others="ignore")
-    label_kind = None
+    kind_of_labels = None
     if label is not None:
-        known = [value for value in values.get(label, ()) if not is_missing(value, features)]
-        label_kind = features.kinds.get(label) or _Column(label, known, features, untyped).label_kind()
-        if label_kind not in ("numeric", "categorical"):
-            raise DataError(f"the label {label!r} must be numeric or categorical, not {label_kind}")
+        kind_of_labels = features.kinds.get(label) or label_kind(values.get(label, ()), features, untyped=untyped)
+        if kind_of_labels not in ("numeric", "categorical", None):
+            raise DataError(f"the label {label!r} must be numeric or categorical, not {kind_of_labels}")
     roles = {name: "ignore" for name in (label, weight) if name is not None}
-    return Detected(features.declare(kinds | roles, columns or ()), label_kind, tuple(notes))
+    return Detected(features.declare(kinds | roles, columns or ()), kind_of_labels, tuple(notes))
+
+
+def label_kind(labels: Sequence[Any], features: Features, *, untyped: bool) -> str | None:
+    """Return the kind of labels: numbers if all of them are, as the features are written; None if all are missing."""
+    known = [label for label in labels if not is_missing(label, features)]
+    texts = [label.strip() for label in known if isinstance(label, str)]
+    if untyped:
+        # Among words, such a marker is a word.
+        texts = known = [text for text in texts if text.lower() not in _NOT_A_NUMBER]
+    if not known:
+        return None
+    is_number = (_NUMBER if features.decimal == "." else _COMMA_NUMBER).fullmatch
+    return "numeric" if not texts or (untyped and all(map(is_number, texts))) else "categorical"
 
 
 def cell_kinds(values: Mapping[str, Sequence[str]], features: Features) -> dict[str, str]:
@@ -199,12 +211,6 @@ class _Column:
         if self._are_dates(numbers):
             return "date"
         return self._kind_of_strings(texts, notes)
-
-    def label_kind(self) -> str:
-        """Return the kind of the labels: numbers if all of them are, as the features are written."""
-        texts = [value.strip() for value in self.values if isinstance(value, str)]
-        are_numbers = not texts or (self.untyped and all(map(self._match_number, texts)))
-        return "numeric" if are_numbers else "categorical"
 
     def is_numeric(self, texts: list[str]) -> bool:
         """Return whether texts are numbers or bools, or markers of missing values."""

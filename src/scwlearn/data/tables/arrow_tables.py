@@ -20,7 +20,7 @@ from pyarrow import ipc, parquet
 
 from scwlearn._native import LONGEST_KEY
 from scwlearn._util.memory import check_memory
-from scwlearn.data.detect import SAMPLE
+from scwlearn.data.detect import SAMPLE, is_missing
 from scwlearn.data.features import Features
 from scwlearn.data.io.errors import DataError
 from scwlearn.data.io.streams import Stream
@@ -152,15 +152,19 @@ class _RecordBatchReader(Reader):
                     cells[name] += sample.to_pylist()
             left = max(0, left - batch.num_rows)
         self._sample = []
-        # The values show nothing if all are missing.
-        words = {name for name, values in cells.items() if _is_text(types[name]) and not any(values)}
+        kinds = {name: _kind_of_type(type) for name, type in types.items()}
+        for name, values in cells.items():
+            # The values show nothing if all are missing.
+            if _is_text(types[name]) and all(is_missing(value, features) for value in values):
+                kinds[name] = "categorical"
         if not is_decided:
-            kinds = {name: "categorical" if name in words else _kind_of_type(type) for name, type in types.items()}
             found = {name: kind for name, kind in kinds.items() if kind is not None and name not in declared}
             schema = replace(schema, features=features.declare(found))
-        self.schema = resolve_kinds(schema, self._names, cells, self.options, untyped=False)
-        if label in words and features.kinds.get(label) is None and not is_decided:
-            self.schema = replace(self.schema, label_kind="categorical")
+        schema = resolve_kinds(schema, self._names, cells, self.options, untyped=False)
+        if label in types and schema.label_kind is None and not pa.types.is_null(types[label]):
+            # Labels that are all missing have a type, too.
+            schema = replace(schema, label_kind="categorical" if kinds[label] == "categorical" else "numeric")
+        self.schema = schema
         self._spec = spec_of(self.schema, self.options)
         self.is_resolved = True
 

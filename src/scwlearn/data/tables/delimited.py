@@ -17,8 +17,8 @@ from scwlearn.data.formats import number_pattern
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
-from scwlearn.data.reader import SAMPLE_BYTES, Parsed, Reader, rest_of
-from scwlearn.data.records import record_batches, record_error
+from scwlearn.data.reader import SAMPLE_BYTES, Parsed, Reader, TooLong, rest_of
+from scwlearn.data.records import LabelArrays, record_batches, record_error
 from scwlearn.data.schema import Schema, spec_of
 from scwlearn.data.tables.resolve import (
     is_complete,
@@ -57,13 +57,22 @@ class DelimitedReader(Reader):
         self._delimiter = delimiter or ""
         self._names: list[str] = []
         self._spec = Features(others="ignore").spec()
+        # Kind of the labels of the next chunk. Unless the first records show it, the first label decides.
+        self._labels = "any"
 
     def chunks(self) -> Generator[Any, None, None]:
-        """Find out the delimiter; then yield chunks of whole records."""
+        """Find out the delimiter; then yield chunks of whole records, each with the kind of its labels."""
         if not self._delimiter:
             self._delimiter = find_delimiter(self.schema, self.stream.peek)
             self.schema = replace(self.schema, delimiter=self._delimiter)
-        yield from super().chunks()
+        for chunk in super().chunks():
+            if isinstance(chunk, TooLong):
+                yield chunk
+                continue
+            labels = self._labels
+            if self.is_resolved:
+                self._look_for_label(np.frombuffer(chunk, dtype=np.uint8))
+            yield chunk, labels
 
     def last_end(self, buffer: mmap, used: int) -> int:
         """Return the end of the last whole record in the first bytes of a buffer, or 0."""
@@ -74,9 +83,9 @@ class DelimitedReader(Reader):
         problem = f"a record has at most {self.max_bytes} bytes; is a quote not closed?"
         raise DataError(problem, found=shown(beginning), line=1, hint="raise the limit with {max_record_bytes}")
 
-    def parse(self, chunk: memoryview) -> Parsed:
+    def parse(self, chunk: tuple[memoryview, str]) -> Parsed:
         """Parse records, after the header in the first chunk."""
-        text = np.frombuffer(chunk, dtype=np.uint8)
+        text, labels = np.frombuffer(chunk[0], dtype=np.uint8), chunk[1]
         before = 0
         if not self.is_resolved:
             sample = self._sample(text)
@@ -86,13 +95,16 @@ class DelimitedReader(Reader):
                 if not self._names:
                     return Parsed((), before)
             self._resolve(sample)
-        return self._parse_records(text, before)
+            if self.is_resolved:
+                labels = self._labels
+                self._look_for_label(text)
+        return self._parse_records(text, before, labels)
 
-    def _parse_records(self, text: Text, before: int) -> Parsed:
+    def _parse_records(self, text: Text, before: int, kind: str) -> Parsed:
         """Parse records, before which the chunk has some lines."""
         used = np.zeros(1, dtype=np.int64)
         rows, labels, weights, lines, count, (bad, first) = parse_csv(
-            text, self._spec, self._names, self._delimiter, self.schema.label_kind or "any", *self.flags, used
+            text, self._spec, self._names, self._delimiter, kind, *self.flags, used
         )
         errors = [self._error(kind, before + line, name, found) for kind, line, name, found in first]
         broken = errors.pop() if first and first[-1][0] == "quote" else None
@@ -100,7 +112,22 @@ class DelimitedReader(Reader):
         batches = record_batches(rows, labels, weights, lines + before, *source) if self.is_resolved else ()
         parsed = Parsed(batches, before + count, errors, len(bad) - len(first), broken, before + bad)
         rest = rest_of(text, used)
-        return parsed if rest is None else parsed._replace(rest=partial(self._parse_records, rest, 0))
+        return (
+            parsed
+            if rest is None
+            else parsed._replace(rest=partial(self._parse_records, rest, 0, _decided(kind, labels)))
+        )
+
+    def _look_for_label(self, text: Text) -> None:
+        """Set the kind of the labels behind these records, unless it is known."""
+        label = self.schema.label
+        if self._labels == "any" and label in self._names and not self.options.ignores_labels:
+            # It does not matter what else is in the records.
+            features = replace(self.schema.features, kinds={}, others="ignore", interactions=())
+            _, labels, *_ = parse_csv(
+                text, features.spec(label=label), self._names, self._delimiter, "any", True, True, 1
+            )
+            self._labels = _decided("any", labels)
 
     def _sample(self, text: Text) -> Text:
         """Return the text of a chunk, and the whole records behind it."""
@@ -172,6 +199,7 @@ class DelimitedReader(Reader):
             values = dict(zip(names, zip(*sample, strict=True), strict=True))
             self.schema = resolve_kinds(self.schema, names, values, self.options, untyped=True)
             self._spec = spec_of(self.schema, self.options)
+            self._labels = self.schema.label_kind or "any"
             self.is_resolved = True
 
     def _error(self, kind: str, line: int, name: str, found: bytes) -> DataError:
@@ -187,6 +215,12 @@ class DelimitedReader(Reader):
             return _open_quote(line, found)
         # What a number in a cell must be includes its range.
         return record_error("numeric" if kind == "range" else kind, name, found, line=line)
+
+
+def _decided(kind: str, labels: LabelArrays) -> str:
+    """Return the kind of labels behind these ones."""
+    numbers, _, words, _ = labels
+    return kind if kind != "any" else "categorical" if words else "any" if np.isnan(numbers).all() else "numeric"
 
 
 def _open_quote(line: int, found: bytes) -> DataError:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
-from scwlearn._native import LARGEST_VALUE
+from scwlearn._native import LARGEST_VALUE, MISSING_NUMBERS
 from scwlearn.data.batch import Batch
 from scwlearn.data.detect import is_number_text
 from scwlearn.data.features import ALLOWED_NUMBER, Features
@@ -83,6 +83,7 @@ class _LabelCells:
         # How many records, and how many of their bytes, a reader looks at.
         self._left, self._bytes = sample_size(columns), SAMPLE_BYTES - header
         self._are_numbers: bool | None = None
+        self._has_some = False
         self._changed: DataError | None = None
 
     def check(self, batch: Batch, lines: Sequence[str]) -> None:
@@ -107,10 +108,18 @@ class _LabelCells:
 
     def _look_at(self, batch: Batch, row: int, label: Any, size: int) -> None:
         self._left, self._bytes = self._left - 1, self._bytes - size
-        if self._left < 0 or self._bytes < 0:
+        is_behind = self._left < 0 or self._bytes < 0
+        if is_behind and self._has_some:
             self.decide()
-        elif isinstance(label, str) and not is_number_text(label.strip()):
-            self._are_numbers = False
+        elif isinstance(label, str) and label.strip().lower() not in MISSING_NUMBERS:
+            # The first label decides if it is behind these records.
+            if is_behind and self._changed is not None:
+                raise self._changed
+            self._has_some = True
+            if not is_number_text(label.strip()):
+                self._are_numbers = False
+            elif is_behind:
+                self.decide()
         if isinstance(label, str) and self._are_numbers is not False and not _is_shortest_number(label):
             self._changed = self._changed or _label_error(batch, row, label)
             if self._are_numbers:

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from scwlearn._native import LONGEST_KEY
-from scwlearn.data.detect import SAMPLE, cell_kinds, detect, known_kinds
+from scwlearn.data.detect import SAMPLE, cell_kinds, detect, known_kinds, label_kind
 from scwlearn.data.features import ALL_KEYS, Features
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.options import ReaderOptions
@@ -120,8 +120,7 @@ def resolve_kinds(
             schema = replace(schema, features=schema.features.declare(_kinds_of_cells(schema, names, values, options)))
         if label is None or schema.label_kind is not None:
             return schema
-        labels = {label: values[label]}
-        return replace(schema, label_kind=detect(labels, schema.features, label=label, untyped=untyped).label_kind)
+        return replace(schema, label_kind=label_kind(values.get(label, ()), schema.features, untyped=untyped))
     found = detect(values, schema.features, label=label, weight=schema.weight, columns=names, untyped=untyped)
     for name, kind in found.features.kinds.items():
         if kind in ("categorical", "text", "date") and len(name) > LONGEST_KEY:

@@ -2,6 +2,7 @@
 
 import gc
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 import scwlearn
 from distributed_examples import Killer, Suicide, Unreadable, digest, prepared, write_libsvm
+from scwlearn import StreamClassifier
 from scwlearn.cli.app import run as run_command
 from scwlearn.data.features import Features
 from scwlearn.data.options import ReaderOptions
@@ -284,6 +286,16 @@ def test_a_compressed_file_is_not_split_and_train_says_so(tmp_path):
     packed.write_bytes(gzip.compress(path.read_bytes()))
     with pytest.warns(DataWarning, match=r"one task learned 8,000 of 8,000 examples.*decompress"):
         train(packed, runner=Serial(), parts=2)
+
+
+def test_train_reads_data_as_a_model_made_in_python_needs_them(tmp_path):
+    model = StreamClassifier("arow", features=Features(kinds={"customer": "ignore"}))
+    records = [{"n": i % 7, "customer": "abc"[i % 3], "label": "xy"[i % 2]} for i in range(600)]
+    model.learn_many([{"n": each["n"], "customer": "a"} for each in records], [each["label"] for each in records])
+    model.save(tmp_path / "own.model")
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    trained = train(tmp_path / "data.jsonl", TrainedModel.read(tmp_path / "own.model"), runner=Serial(), parts=2)
+    assert [*trained.classifier.learner.names] == ["n"]
 
 
 def test_train_continues_a_trained_model_without_changing_it(data):

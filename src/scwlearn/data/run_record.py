@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, Self
 
-from scwlearn._util.json_fields import IGNORE_UNKNOWN, Count, FieldError, Label, read_json, to_json
+from scwlearn._util.json_fields import IGNORE_UNKNOWN, Count, FieldError, Label, Name, read_json, to_json
 
 
 class Point(NamedTuple):
@@ -137,3 +137,12 @@ class Record:
             return read_json(Annotated[cls, IGNORE_UNKNOWN], value)  # type: ignore[arg-type]
         except FieldError as error:
             raise ValueError(f"not a record of a run: {error}") from None
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a model was made from others: the command, when it began (ISO 8601, UTC), and the names of the files."""
+
+    command: str
+    began: str
+    sources: Annotated[list[str], Name("from")] = field(default_factory=list)

@@ -14,6 +14,7 @@ from typing import Any
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import one_blas_thread
 from scwlearn.data.batch import Batch
+from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.io.streams import Source, source_name
 from scwlearn.data.options import ReaderOptions
@@ -72,13 +73,18 @@ class FileTraining:
 
     def __post_init__(self) -> None:
         check_merge_rule(self.rule)
-        object.__setattr__(self, "options", replace(self.options, slots=self.model.reading["slots"]))
+        own = self.model.reading
+        object.__setattr__(self, "options", replace(self.options, slots=own["slots"], detects=own.get("detects", True)))
 
     def prepare(self) -> PreparedTraining:
         """Read the first examples, which decide how all are read, and cut the data."""
         sizes: list[int] = []
-        options = replace(self.options, read_ahead=False, on_read=sizes.append)
-        schema, batches = read_batches(self.sources, options=options, **self.reading)
+        own = dict(self.model.reading)
+        # As `ReaderOptions` call them; what the schema does not say is what the model says.
+        schema, features = own.pop("schema", None), own.pop("features", PLAIN)
+        given = {"schema": schema, "features": features if schema is None else PLAIN, **self.reading}
+        options = replace(self.options, read_ahead=False, on_read=sizes.append, **own)
+        schema, batches = read_batches(self.sources, options=options, **given)
         with closing(batches):
             first = next(batches)
         if isinstance(self.model, TrainedModel):
@@ -289,7 +295,7 @@ def _model(
     if isinstance(algorithm, TrainedModel):
         if settings:
             raise TypeError(f"a trained model keeps its settings; drop {', '.join(settings)}")
-        return algorithm, {"schema": algorithm.schema, **reading}
+        return algorithm, reading
     misplaced = settings.keys() & signature(read_batches).parameters.keys()
     if misplaced:
         name = min(misplaced)

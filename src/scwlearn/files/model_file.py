@@ -29,7 +29,8 @@ def save(model: Any, path: Path, *, notes: Mapping[str, Any] | None = None) -> N
     path : str or path
         The file to create or replace, with any suffix.
     notes : dict, optional
-        JSON values to save with the model: strings, numbers, lists and dicts. `scwlearn.files.read` returns them.
+        JSON values to save with the model: strings, numbers, lists and dicts. `scwlearn.files.read` returns them. By
+        default, those of the file that the model was loaded from.
 
     Raises
     ------

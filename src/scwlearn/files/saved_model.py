@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from scwlearn import __version__
 from scwlearn._util.json_fields import IGNORE_UNKNOWN, Count, Name, shorten, to_json
-from scwlearn.data.run_record import Record
+from scwlearn.data.run_record import Made, Record
 from scwlearn.data.schema import Schema
 from scwlearn.files.codec import ArrayReader, Arrays, StoredSettings, decode_settings, encode_settings
 from scwlearn.files.json_reader import InvalidModelFile, read_fields, reject
@@ -24,6 +24,7 @@ from scwlearn.files.learner import (
     encode_rule,
 )
 from scwlearn.files.settings import check_settings, complete_settings
+from scwlearn.learning.about import About
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.settings import FEATURES, Argument, Face, arguments_for, settings_for
 from scwlearn.rules import AUTO, Rule, all_rules
@@ -35,15 +36,6 @@ Kind = Literal["estimator", "stream", "river", "learner"]
 _HOMES = {"estimator": "scwlearn.estimators", "stream": "scwlearn.stream", "river": "scwlearn.river"}
 
 _LEARNERS = ("Learner", "KernelLearner")
-
-
-@dataclass(frozen=True)
-class Made:
-    """How a model was made from others: the command, when it began (ISO 8601, UTC), and the names of the files."""
-
-    command: str
-    began: str
-    sources: Annotated[list[str], Name("from")] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -134,7 +126,7 @@ class SavedModel:
         model : estimator, StreamClassifier, learner, or a class of scwlearn.river
             The model, fitted or not.
         notes : dict, optional
-            JSON values to save with it.
+            JSON values to save with it; None: those of the file that it was loaded from.
 
         Returns
         -------
@@ -171,7 +163,12 @@ class SavedModel:
             )
         if isinstance(rule, Rule):
             encode_rule(rule)
-        saved.notes = _checked_notes(notes)
+        if isinstance(saved.learner, Classifier) and (about := saved.learner.about) is not None:
+            saved.notes, saved.schema, saved.made = dict(about.notes), about.schema, about.made
+            if about.counts == saved.learner.counts:
+                saved.record, saved.batch = about.record, about.batch
+        if notes is not None:
+            saved.notes = _checked_notes(notes)
         return saved
 
     @classmethod
@@ -247,6 +244,9 @@ class SavedModel:
         """
         if self.kind == "learner":
             return self.learner
+        if isinstance(self.learner, Classifier):
+            own = self.notes, self.schema, self.made, self.record, self.batch
+            self.learner.about = About(*own, self.learner.counts) if any(map(bool, own)) else None
         model_class = getattr(import_module(_HOMES[self.kind]), self.class_name)
         return construct(model_class._restore, self)
 

@@ -21,6 +21,7 @@ from scwlearn.data.labels import FEWEST_IN_ORDER, Classes
 from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import ClassWeights, check_weights, spread, weigh
 from scwlearn.data.weights import nonzero_rows as nonzero_rows
+from scwlearn.learning.about import About
 from scwlearn.learning.classify_one import ClassifyOne
 from scwlearn.learning.committee import learner_type
 from scwlearn.learning.config import LearnerConfig
@@ -57,6 +58,8 @@ class Classifier(ClassifyOne):
         self.class_weights = ClassWeights(class_weight)
         #: `Learner`, `Committee` or `KernelLearner`.
         self.learner_type = learner = learner or learner_type(config)
+        #: What the file says that the classifier was loaded from.
+        self.about: About | None = None
         #: What is suspicious about the first batch of examples; None before there is one.
         self.findings: Findings | None = None
         self._has_warned = False

@@ -16,6 +16,7 @@ from scwlearn.data.run_record import Record, TopWeight
 from scwlearn.data.schema import Schema
 from scwlearn.files import SavedModel, read, write
 from scwlearn.files.container import FORMAT
+from scwlearn.learning.about import schema_of_names
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.committee.members import member_classifiers
@@ -115,13 +116,8 @@ class TrainedModel:
 
     @property
     def data_schema(self) -> Schema | None:
-        """How to read data for this model; None to detect it.
-
-        Features named by integers are the numbered features of LIBSVM data.
-        """
-        if self.schema is None and self.vocabulary is not None and self.vocabulary.key_type is int:
-            return Schema("libsvm", zero_based=True)
-        return self.schema
+        """How to read data for this model; None to detect it."""
+        return self.schema or schema_of_names(self.vocabulary)
 
     @property
     def first_number(self) -> int:

@@ -96,9 +96,9 @@ def command(**given: Any) -> None:
 
 
 def _weights_to_model(given: dict[str, Any]) -> None:
+    from scwlearn.data.run_record import Made
     from scwlearn.export import import_weights
     from scwlearn.files import SavedModel
-    from scwlearn.files.saved_model import Made
     from scwlearn.runs.trained_model import TrainedModel
 
     rule, parameters = None, given_parameters(given)

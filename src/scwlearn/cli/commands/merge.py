@@ -46,8 +46,8 @@ def command(models: tuple[str, ...], model: Path, how: str, weights: str | None,
     with usage_error("--weights"):
         numbers = None if weights is None else _numbers(weights, len(models))
     # NumPy is imported from here on: --help does without it.
+    from scwlearn.data.run_record import Made
     from scwlearn.files import write
-    from scwlearn.files.saved_model import Made
     from scwlearn.runs.merge import merge_files
 
     made = Made(**invocation(), sources=[os.path.basename(one) for one in models])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scwlearn._native import Lock
 from scwlearn.data.features import Features
 from scwlearn.data.labels import Classes
+from scwlearn.learning.about import common_about
 from scwlearn.learning.classifier import Classifier
 from scwlearn.learning.committee.learner import Committee
 from scwlearn.learning.committee.members import member_classifiers
@@ -39,6 +40,7 @@ def _(first: Classifier, models: Sequence[Classifier], prior: Classifier | None,
     together = first._shallow_copy()
     together._lock = Lock()
     together.features = _unite_features(by_title)
+    together.about = common_about(by_title)
     if isinstance(first.learner, Committee):
         together.snapshot, seen = _merge_committees(models, prior, classes, method)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 from zlib import crc32
@@ -59,17 +59,20 @@ def write_atomically(path: Path, content: Bytes | Iterable[Bytes]) -> None:
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path, *, before_replacing: Callable[[], object] = lambda: None) -> Iterator[BinaryIO]:
     """Open a seekable temporary file that replaces `path` when the block ends without an error.
 
     After an error the temporary file is removed and `path` is unchanged. Only a killed process leaves the temporary
     file behind, which other users cannot read; the next one that replaces `path` removes it. A device or a pipe is not
     replaced: the content is written to it when it is complete.
+
+    `before_replacing` is called once all is on the disk; if it raises an error, `path` stays unchanged.
     """
     target = _resolved(path)
     if is_special(path):
         with whole_special(path) as file:
             yield file
+        before_replacing()
         return
     replaced = _replaced_file(target, path)
     beside = os.path.dirname(target), _mark_of(target)
@@ -89,6 +92,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
                     mode = _give_to_owner(file, replaced, mode)
                     mode = _give_access_list(file, target, replaced, mode)
                 os.chmod(temporary, mode)
+            before_replacing()
             os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):

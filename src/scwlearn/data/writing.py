@@ -109,8 +109,22 @@ def write_batches(
                 hint = "choose other names with {label} and {weight}"
                 raise DataError(f"the column {name!r} has the name of the label or the weight", hint=hint)
         _check_count(len(options.columns))
-    count = 0
-    with open_output(target) as file:
+    count, lines = 0, b""
+
+    def write_lines() -> None:
+        if names is None:
+            return
+        try:
+            with open_output(names) as file:
+                file.write(lines)
+        except OSError as error:
+            if error.filename is None:
+                # Else it would be taken for an error of the other file.
+                error.filename = os.fspath(names)
+            raise
+
+    # Old names are of no use with new data, nor new names with old data.
+    with open_output(target, before_replacing=write_lines) as file:
         writer = chosen.writer(file, options)
         for batch in batches:
             if len(batch):
@@ -120,8 +134,7 @@ def write_batches(
             raise DataError("no examples to write")
         writer.finish()
         if names is not None:
-            # Before the data is complete, which would be of no use without them.
-            write_names(getattr(writer, "names", {}), names)
+            lines = _lines(getattr(writer, "names", {}))
     return count
 
 
@@ -171,13 +184,12 @@ def _check_count(columns: int) -> None:
         raise DataError(f"{limit}; libsvm, vw and jsonl have no columns")
 
 
-def write_names(names: Iterable[str], path: str | os.PathLike[str]) -> None:
-    """Write names to a file, one per line."""
+def _lines(names: Iterable[str]) -> bytes:
+    """Return names as text, one per line."""
     lines = []
     for name in names:
         if "\n" in name or "\r" in name or not is_unicode(name):
             problem = "names are written one per line, so they must be valid Unicode without line breaks"
             raise DataError(problem, found=shown(name))
         lines.append(name + "\n")
-    with open_output(path) as file:
-        file.write("".join(lines).encode())
+    return "".join(lines).encode()

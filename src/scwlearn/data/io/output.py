@@ -17,22 +17,28 @@ Target = str | os.PathLike[str] | BinaryIO
 
 
 @contextmanager
-def open_output(target: Target) -> Iterator[Any]:
+def open_output(target: Target, *, before_replacing: Callable[[], object] = lambda: None) -> Iterator[Any]:
     """Open a file for writing, compressed if its suffix says so. An existing file is replaced only on success.
 
-    A device or a pipe, or a file that is already open, such as /dev/stdout, is written directly.
+    A device or a pipe, or a file that is already open, such as /dev/stdout, is written directly. `before_replacing` is
+    called once the output is complete; if it raises an error, an existing file is not replaced.
     """
     if not isinstance(target, str | os.PathLike):
         with _Borrowed(target) as borrowed:
             yield borrowed
+            borrowed.flush()
+        before_replacing()
         return
     path = os.fspath(target)
+    special = open_special(path)
     with (
-        open_special(path) or atomic_file(path) as file,
+        special or atomic_file(path, before_replacing=before_replacing) as file,
         _compressed(file, path) as compressed,
         _Borrowed(compressed) as borrowed,
     ):
         yield borrowed
+    if special is not None:
+        before_replacing()
 
 
 class _Borrowed(io.RawIOBase):

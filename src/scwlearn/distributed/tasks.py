@@ -278,6 +278,9 @@ def _merged(start: SavedModel, models: Sequence[SavedModel], rule: str, count: i
     if not moved:
         return start
     first = moved[0]
+    if len(moved) == count == 1:
+        # One stream: a merge would do no more than round, and choose the weights of a committee anew.
+        return first
     for each in moved:
         names, others = (one.attributes.get("feature_names_in_") for one in (first, each))
         check_same("feature_names_in_", names, others, "a part", "another")

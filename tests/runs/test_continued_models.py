@@ -1,5 +1,7 @@
 """A model file that is trained further keeps all that training does not change."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from scwlearn.distributed import Serial
 from scwlearn.distributed import train as train_parts
 from scwlearn.files import read
 from scwlearn.runs.trained_model import TrainedModel
-from use_examples import arrays, written
+from use_examples import arrays, failed, trained, written
 
 NOTES = {"data": "mails of May", "offsets": [1, 2.5, None]}
 WIDTH = 7
@@ -158,3 +160,12 @@ def test_files_with_other_columns_are_not_merged(tmp_path, capsys):
     assert run(["merge", *map(str, paths), "-m", str(tmp_path / "all.model")]) == 1
     assert f"{paths[0]} and {paths[1]} differ in feature_names_in_: " in capsys.readouterr().err
     np.testing.assert_array_equal(scwlearn.load(paths[0]).feature_names_in_, list(x.columns))
+
+
+@pytest.mark.parametrize("how", [[], ["--workers", "1"], ["--save-every", "10"]], ids=str)
+def test_examples_of_weight_0_alone_do_not_change_a_resumed_model(tmp_path, capsys, how):
+    model = trained(tmp_path, "1 1 | a\n0 1 | b\n", ending=".vw")
+    data, before = written(tmp_path / "none.vw", "1 0 | a\n" * 50), Path(model).read_bytes()
+    said = failed(capsys, "train", data, "--resume", model, "-m", model, "-q", *how)
+    assert said.endswith(f"{data}: no examples to learn from, as all have the weight 0\n")
+    assert Path(model).read_bytes() == before

@@ -144,8 +144,9 @@ class TrainingRun:
         self.classifier.examine(examples.x, labels[learned], learned)
 
     def finish(self) -> None:
-        """Add the last point of the learning curve."""
+        """Add the last point of the learning curve; batches that were learned without `run` are one pass."""
         if self.has_begun:
+            self.passes = self.passes or [Pass(self.counts.seen, self.counts.mistakes, self.counts.updates)]
             self.points = [point for point in self.points if point.seen < self.counts.seen]
             self.points.append(self._with_nonzero(self._point()))
 

@@ -193,6 +193,7 @@ def test_the_saved_model_equals_that_of_train(capsys, monkeypatch, tmp_path, sou
     assert one.schema == other.schema
     assert [p.mistakes for p in one.record.curve] == [p.mistakes for p in other.record.curve]
     assert one.record.confusion == other.record.confusion
+    assert one.record.passes == other.record.passes
 
 
 @pytest.mark.parametrize(

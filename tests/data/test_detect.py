@@ -1,11 +1,17 @@
 """Detection of what the columns of records are."""
 
+import io
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scwlearn import Features
 from scwlearn.data.detect import detect, values_by_key
 from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import DataError
+from scwlearn.data.reading import read_batches
 from table_text import exactly
 
 
@@ -144,3 +150,22 @@ def test_a_bounded_number_of_keys_is_looked_at():
     values = {f"k{i}": ["a text of words"] for i in range(70_000)}
     assert len(detect(values, PLAIN).features.kinds) == 2**16
     assert len(detect(values, PLAIN, columns=[*values]).features.kinds) == 70_000
+
+
+@given(
+    st.sampled_from([1, 10**15, 2**53 - 40, 10**18, -(10**18), 2**64, 10**38]), st.sampled_from(["id", "user", "size"])
+)
+def test_integers_of_any_size_are_ids_in_every_format(first, name):
+    records = [{name: first + i, "a": i % 7, "label": "xy"[i % 2]} for i in range(50)]
+    found = Features.detect([{name: record[name]} for record in records]).kinds
+    assert found == {name: "ignore"}
+    cells = f"{name},a,label\n" + "".join(",".join(map(str, record.values())) + "\n" for record in records)
+    for data in cells, "".join(json.dumps(record) + "\n" for record in records):
+        schema, _ = read_batches([io.BytesIO(data.encode())])
+        assert schema.features.kinds[name] == "ignore"
+
+
+def test_distinct_integers_are_ids_only_by_name():
+    for name, kind in ("id", "ignore"), ("size", "numeric"):
+        cells = {name: [str(10**18 + i * i) for i in range(40)]}
+        assert detect(cells, Features(), columns=[name], untyped=True).features.kinds == {name: kind}

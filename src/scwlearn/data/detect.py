@@ -17,6 +17,8 @@ from scwlearn.data.io.errors import DataError, shown
 
 #: Number of records that are inspected.
 SAMPLE = 1000
+#: Longest integer that is exact when it is inspected: reading one takes the square of its digits.
+MOST_DIGITS = 40
 
 # Number of keys that are looked at, unless they are columns: a record may have a million.
 _KEYS = 2**16
@@ -28,6 +30,9 @@ _NEARLY = 0.9
 _NUMBER, _COMMA_NUMBER = (number_pattern(mark) for mark in (r"\.", ","))
 # The kind of a column by the character behind its name in that of a feature.
 _FEATURE_KINDS = {"": "numeric", "=": STRING, ".": "date"}
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+# The digits of integers that may need more than 53 bits.
+_FEW_DIGITS = 15
 _NOT_A_NUMBER = frozenset(MISSING_NUMBERS)
 _BOOLS = frozenset({"true", "false"})
 # Dates that are written otherwise, whose order of day and month depends on the country, or that do not exist.
@@ -221,12 +226,15 @@ class _Column:
         return (_NUMBER if self.features.decimal == "." else _COMMA_NUMBER).fullmatch
 
     def _is_id_text(self, texts: list[str]) -> bool:
-        if len(texts) < _ENOUGH or not all(map(float.is_integer, self._as_numbers(texts))):
+        if len(texts) < _ENOUGH:
             return False
-        return self._is_id([*self._as_numbers(texts)])
+        numbers = [*map(self._as_number, texts)]
+        return all(isinstance(number, int) or number.is_integer() for number in numbers) and self._is_id(numbers)
 
-    def _as_numbers(self, texts: list[str]) -> Iterable[float]:
-        return (float(text.replace(self.features.decimal, ".")) for text in texts)
+    def _as_number(self, text: str) -> float | int:
+        # As floating-point numbers, neighbours of many digits are equal.
+        is_integer = _FEW_DIGITS < len(text) <= MOST_DIGITS and _INTEGER.fullmatch(text) is not None
+        return int(text) if is_integer else float(text.replace(self.features.decimal, "."))
 
     def _is_id(self, numbers: list[Any]) -> bool:
         """Return whether integers number the records, or are all different in a column that is called an id."""

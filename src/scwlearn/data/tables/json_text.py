@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scwlearn._native import JsonArrayCutter, parse_json, split_json, text_extent
-from scwlearn.data.detect import SAMPLE, detect, is_missing, values_by_key
+from scwlearn.data.detect import MOST_DIGITS, SAMPLE, detect, is_missing, values_by_key
 from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.streams import Stream
@@ -37,7 +37,7 @@ Text = NDArray[np.uint8]
 
 _USUAL_LABELS = [each for name in LABEL_NAMES for each in (name, name.capitalize(), name.upper())]
 _NEWLINE = ord("\n")
-_DECODER = json.JSONDecoder(parse_int=float)
+_DECODER = json.JSONDecoder(parse_int=lambda text: int(text) if len(text) <= MOST_DIGITS else float(text))
 _CONSTANT = re.compile(rb"-?\w+")
 _COLUMNS_HINT = 'an object of columns must become an array of records: in pandas, to_json(orient="records")'
 _PROBLEMS = {

@@ -91,9 +91,11 @@ def detect(
     for name in islice(values, _KEYS) if columns is None else dict.fromkeys((*columns, *values)):
         if name in features.kinds or name in (label, weight):
             continue
-        if features.kinds.get(owner_of(name) or "") == "ignore":
+        is_ignored = features.kinds.get(owner_of(name) or "") == "ignore"
+        if is_ignored or features.others != "auto":
+            # It is declared what it is.
             if columns is not None:
-                kinds[name] = "ignore"
+                kinds[name] = "ignore" if is_ignored else features.others
             continue
         known = [value for value in values.get(name, ()) if not is_missing(value, features)]
         if columns is None:  # a list needs no declaration

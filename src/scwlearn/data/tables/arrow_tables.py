@@ -157,7 +157,7 @@ class _RecordBatchReader(Reader):
             # The values show nothing if all are missing.
             if _is_text(types[name]) and all(is_missing(value, features) for value in values):
                 kinds[name] = "categorical"
-        if not is_decided:
+        if not is_decided and features.others == "auto":
             found = {name: kind for name, kind in kinds.items() if kind is not None and name not in declared}
             schema = replace(schema, features=features.declare(found))
         schema = resolve_kinds(schema, self._names, cells, self.options, untyped=False)

@@ -42,7 +42,7 @@ def read(text, **options):
 
 
 @pytest.mark.parametrize("format", CELLS)
-@pytest.mark.parametrize("label", ["01", "-0", "1.0", "+1", "1e3", " 1", "1\u2028", "1e400", "9007199254740993"])
+@pytest.mark.parametrize("label", ["01", "-0", "1.0", "+1", "1e3", " 1", "1e400", "9007199254740993"])
 def test_labels_that_would_become_other_numbers_are_refused_in_cells(format, label):
     batch = made([{"x": 1.0}, {"x": 2.0}], ["1", label])
     with pytest.raises(ValueError, match=exactly(f"source, line 2: {NUMBERS}; found {label!r}")):

@@ -105,3 +105,15 @@ def test_a_later_file_of_a_model_without_a_kind_of_labels_shows_its_own():
     schema, _ = labels_of(csv([""] * 1001 + ["yes"]), labels="optional")
     assert labels_of(csv(["no"]), schema=schema.fixed(schema.features))[1] == ["no"]
     assert labels_of(csv(["3"]), schema=schema)[1] == [3]
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u2028", "\x1d"])
+def test_white_space_that_readers_keep_makes_a_number_a_word(blank):
+    schema, found = labels_of(csv(["1", f"2{blank}", "1"]))
+    assert (schema.label_kind, found) == ("categorical", ["1", f"2{blank}", "1"])
+    records = "".join(f'{{"label": "{label}", "a": 1}}\n' for label in found)
+    _, batches = read_batches([io.BytesIO(records.encode())])
+    file = io.BytesIO()
+    write_batches([*batches], file, "csv", columns={"a": "numeric"})
+    file.seek(0)
+    assert labels_of(file)[1] == found

@@ -118,7 +118,7 @@ def detect(
 def label_kind(labels: Sequence[Any], features: Features, *, untyped: bool) -> str | None:
     """Return the kind of labels: numbers if all of them are, as the features are written; None if all are missing."""
     known = [label for label in labels if not is_missing(label, features)]
-    texts = [label.strip() for label in known if isinstance(label, str)]
+    texts = [trimmed(label) for label in known if isinstance(label, str)]
     if untyped:
         # Among words, such a marker is a word.
         texts = known = [text for text in texts if text.lower() not in _NOT_A_NUMBER]
@@ -132,7 +132,7 @@ def cell_kinds(values: Mapping[str, Sequence[str]], features: Features) -> dict[
     """Return the kinds of columns of cells without types; "auto", each cell decides, for strings mixed with bools."""
     kinds = {}
     for name, texts in values.items():
-        known = [text.strip() for text in texts if not is_missing(text, features)]
+        known = [trimmed(text) for text in texts if not is_missing(text, features)]
         is_numeric = _Column(name, known, features, untyped=True).is_numeric(known)
         has_bools = any(text.lower() in _BOOLS for text in known)
         kinds[name] = "numeric" if is_numeric else "auto" if has_bools else STRING
@@ -182,6 +182,11 @@ def is_missing(value: Any, features: Features) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
+def trimmed(text: str) -> str:
+    """Return a text without the white space around it that the native readers ignore."""
+    return text.strip(" \t\r\n\f\v")
+
+
 def is_number_text(text: str) -> bool:
     """Return whether a text is a number with a decimal point."""
     return _NUMBER.fullmatch(text) is not None
@@ -208,7 +213,7 @@ class _Column:
             return self._note_id(notes) if self._is_id([*self.values]) else "numeric"
         numbers = texts
         if not self.untyped or not all(map(self._match_number, texts)):  # true of most columns
-            numbers = [text for text in map(str.strip, texts) if text.lower() not in _NOT_A_NUMBER]
+            numbers = [text for text in map(trimmed, texts) if text.lower() not in _NOT_A_NUMBER]
         if self.untyped:
             if all(text.lower() in _BOOLS for text in numbers):
                 return "numeric"

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from scwlearn._native import LARGEST_VALUE, MISSING_NUMBERS
 from scwlearn.data.batch import Batch
-from scwlearn.data.detect import is_number_text
+from scwlearn.data.detect import is_number_text, trimmed
 from scwlearn.data.features import ALLOWED_NUMBER, Features
 from scwlearn.data.formats import starts_binary
 from scwlearn.data.io.errors import DataError, shown
@@ -111,12 +111,12 @@ class _LabelCells:
         is_behind = self._left < 0 or self._bytes < 0
         if is_behind and self._has_some:
             self.decide()
-        elif isinstance(label, str) and label.strip().lower() not in MISSING_NUMBERS:
+        elif isinstance(label, str) and trimmed(label).lower() not in MISSING_NUMBERS:
             # The first label decides if it is behind these records.
             if is_behind and self._changed is not None:
                 raise self._changed
             self._has_some = True
-            if not is_number_text(label.strip()):
+            if not is_number_text(trimmed(label)):
                 self._are_numbers = False
             elif is_behind:
                 self.decide()

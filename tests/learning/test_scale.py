@@ -20,6 +20,8 @@ from stream_examples import learner_state as knows
 pytestmark = pytest.mark.native
 
 ORDER = np.random.default_rng(0).permutation(len(X))
+# With replacement; without the rows of weight 0 there are more or fewer places than rows.
+DRAWN = np.random.default_rng(0).integers(len(X), size=len(X))
 
 KINDS = {
     "two": (Learner, SIGNS, {}),
@@ -74,7 +76,7 @@ def same(inside, outside, scale):
 @every_covariance
 @every_format
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighed"])
-@pytest.mark.parametrize("order", [None, ORDER], ids=["in-turn", "ordered"])
+@pytest.mark.parametrize("order", [None, ORDER, DRAWN], ids=["in-turn", "ordered", "drawn"])
 def test_scaling_equals_a_running_scale_before_the_learner(kind, covariance, as_format, weights, order, scaling):
     x = as_format(X)
     inside, labels = pair(kind, covariance, scale=scaling)

@@ -101,21 +101,23 @@ class InBlocks(OneAtATime):
                     self._learn_rows(batch, rows, classes, record)
             return
         rows.check()
+        if batch.places is not None:
+            # There may be more places than rows: an order may repeat rows, and rows of weight 0 are left out.
+            rows, batch = rows.take(batch.places), batch.sorted()
         # A compiled rule cannot fail on a single block of checked rows once the model has its memory, so for few rows
         # there is no need to copy the scale.
         model = self.model if self.config.compiled and classes <= self._known_classes() else None
         safe = model is not None and 8 * rows.stored < rows.width
         safe = safe and model is not None and len(rows) <= self._rows_of_a_block(model, rows, classes)
         before = scale if safe else scale.copy()
-        in_order = batch.sorted()
         with memory_held():
             try:
-                scaled = scale.learn(rows, order=batch.places)
+                scaled = scale.learn(rows)
                 if safe:
                     give_back_memory()
                 else:
                     check_interrupts()
-                self._learn_rows(in_order, scaled, classes, record)
+                self._learn_rows(batch, scaled, classes, record)
             except BaseException:
                 give_back_memory()
                 scale.restore(before)
@@ -130,10 +132,10 @@ class InBlocks(OneAtATime):
         at_once = 1 if batch.in_turn else self._rows_together(model, rows)
         # A compiled rule cannot fail on a single short block of checked rows, and copying the model for a rollback
         # would take longer than learning.
-        safe = self.model is not None and self.config.compiled and len(rows) <= block_rows
-        safe = safe and len(rows) * work < 8 * model.memory.size
+        safe = self.model is not None and self.config.compiled and batch.rounds <= block_rows
+        safe = safe and batch.rounds * work < 8 * model.memory.size
         divides = self.config.compiled and not model.joint
-        jobs = batch.jobs if divides and len(rows) * work > WORK_FOR_THREADS else 1
+        jobs = batch.jobs if divides and batch.rounds * work > WORK_FOR_THREADS else 1
         if safe or at_once > 1 or jobs > 1 or self.config.compiled is None:
             # Check all rows first: blocks of rows that are learned together must be full, threads should start only
             # once, and a user's function must never be called twice for a row.

@@ -294,7 +294,7 @@ private:
 
     Use use_of(std::string_view name, bool numeric) {
         const std::string_view whole = key_->name.empty() ? name : start_.assign(key_->name).append("^").append(name);
-        const std::optional<Owner> owner = spec_.owner_of(whole);
+        const std::optional<Owner> owner = spec_.kinds.owner_of(whole);
         Use use{key_->kind, builder_.groups_of(whole, owner), numeric};
         if (!owner) return use;
         use.kind = spec_.kind_of(owner);

@@ -326,7 +326,7 @@ void bind_records(nb::module_& module) {
         .def(
             "owner_of",
             [](const FeatureSpec& spec, nb::str name) -> std::optional<nb::str> {
-                const std::optional<Owner> owner = spec.owner_of(utf8_of(name));
+                const std::optional<Owner> owner = spec.kinds.owner_of(utf8_of(name));
                 return owner ? std::optional(string_of(owner->key)) : std::nullopt;
             },
             "name"_a, "Return the declared key that a name is, or of which it is a feature; None if there is none.");

@@ -24,7 +24,7 @@ enum class Kind : std::uint8_t { automatic, numeric, categorical, string, text, 
 inline bool is_left_out(Kind kind) noexcept { return kind == Kind::ignore || kind == Kind::label || kind == Kind::weight; }
 
 // The declared key that a name belongs to, and what follows it there: nothing if the name is the key, '=' before a string, '~'
-// before characters, '^' behind a namespace, '.' before a part of a date, a separator before a nested key.
+// before characters, '^' behind a namespace, '.' before a part of a date.
 struct Owner {
     std::string_view key;
     Kind kind;
@@ -55,15 +55,13 @@ public:
     auto begin() const noexcept { return kinds_.begin(); }
     auto end() const noexcept { return kinds_.end(); }
 
-    // The longest declared key that a name belongs to, if there is one. What is nested in an object belongs to it if the object
-    // is ignored. The work is bounded by what is declared, not by the name.
-    std::optional<Owner> owner_of(std::string_view name, std::string_view separator) const {
+    // The longest declared key that a name belongs to, if there is one. The work is bounded by what is declared, not by the
+    // name.
+    std::optional<Owner> owner_of(std::string_view name) const {
         const auto first = std::lower_bound(lengths_.begin(), lengths_.end(), name.size(), std::greater<>());
         for (auto length = first; length != lengths_.end(); ++length) {
             const std::string_view rest = name.substr(*length);
-            const bool is_nested = !separator.empty() && rest.starts_with(separator);
-            if (!rest.empty() && !is_nested && std::string_view("=~^").find(rest[0]) == std::string_view::npos && !is_date_part(rest))
-                continue;
+            if (!rest.empty() && std::string_view("=~^").find(rest[0]) == std::string_view::npos && !is_date_part(rest)) continue;
             const auto found = kinds_.find(name.substr(0, *length));
             if (found == kinds_.end() || !has_feature(found->second, rest)) continue;
             return Owner{found->first, found->second, rest.empty() ? '\0' : rest[0]};
@@ -84,8 +82,8 @@ private:
         switch (rest[0]) {
             case '=': return kind == Kind::categorical || kind == Kind::string || kind == Kind::text || kind == Kind::automatic;
             case '~': return kind == Kind::text;
-            case '^': return kind == Kind::automatic;  // a namespace has no other kind
-            default: return (kind == Kind::date || kind == Kind::automatic) && is_date_part(rest);
+            case '.': return kind == Kind::date || kind == Kind::automatic;
+            default: return kind == Kind::automatic;  // a namespace has no other kind
         }
     }
 

@@ -67,7 +67,7 @@ public:
         if (number == keys_.size()) {
             Key& key = keys_.emplace_back();
             key.name = key_names_[number].text;
-            const std::optional<Owner> owner = spec_.owner_of(name);
+            const std::optional<Owner> owner = spec_.kinds.owner_of(name);
             key.kind = spec_.kind_of(owner);
             key.declared = owner && owner->key == name;
             key.is_word = owner && owner->has_word();

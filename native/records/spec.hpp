@@ -55,8 +55,7 @@ struct FeatureSpec {
         if (owner->mark != '^') return Kind::numeric;
         return others == Kind::ignore ? Kind::automatic : others;
     }
-    Kind kind_of(std::string_view key) const { return kind_of(owner_of(key)); }
-    std::optional<Owner> owner_of(std::string_view name) const { return kinds.owner_of(name, separator); }
+    Kind kind_of(std::string_view key) const { return kind_of(kinds.owner_of(key)); }
 };
 
 }  // namespace scwlearn

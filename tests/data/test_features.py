@@ -46,25 +46,6 @@ def test_nested_objects_join_their_keys():
     assert Features(kinds={"in.id": "categorical"}, others="ignore").read(record) == {"in.id=7": 1}
 
 
-@pytest.mark.parametrize("separator", [".", "_"])
-def test_what_is_ignored_is_ignored_however_it_is_written(separator):
-    features = Features(kinds={"user": "ignore", f"user{separator}id": "numeric"}, separator=separator)
-    flat = {
-        f"user{separator}age": 3,
-        f"user{separator}job{separator}x": 1,
-        "user=bob": 1,
-        f"user{separator}id": 2,
-        "users": 4,
-    }
-    assert features.read(flat) == {f"user{separator}id": 2, "users": 4}
-    assert features.read({"user": {"age": 3}, "users": 4}) == {"users": 4}
-    table = "label,{}\n{}".format(",".join(flat), "1,3,1,1,2,4\n2,1,1,0,2,4\n" * 20)
-    records = "\n".join(json.dumps({"label": 1} | flat) for _ in range(20))
-    for text in table, records:
-        _, batches = read_batches([io.BytesIO(text.encode())], features=features)
-        assert next(iter(next(batches).x.dicts())) == features.read(flat)
-
-
 def test_strings_of_a_numeric_column_are_read_as_numbers():
     numeric = Features(kinds={"x": "numeric"})
     for text, value in (("1.5", 1.5), (" +2e3 ", 2000), ("-.5", -0.5), ("0", None), ("7.", 7)):

@@ -60,8 +60,6 @@ def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions
             raise DataError(problem + (f"; new: {listed(new)}" if new else ""))
     else:
         check_roles(found)
-        owner_of = schema.features.spec().owner_of
-        known |= {owner for owner in map(owner_of, names) if owner is not None and kinds[owner] == "ignore"}
         for name, kind in kinds.items():
             if name not in known:
                 what = " to ignore" if kind == "ignore" else ""

@@ -75,10 +75,9 @@ private:
         using is_transparent = void;
     };
 
-    // Whether a key of that kind has features whose names go on so behind it; the label and the weight have none. What is
-    // ignored may be of any kind.
+    // Whether a key of that kind has features whose names go on so behind it.
     static bool has_feature(Kind kind, std::string_view rest) noexcept {
-        if (rest.empty() || kind == Kind::ignore) return true;
+        if (rest.empty() || is_left_out(kind)) return true;
         switch (rest[0]) {
             case '=': return kind == Kind::categorical || kind == Kind::string || kind == Kind::text || kind == Kind::automatic;
             case '~': return kind == Kind::text;

@@ -121,15 +121,6 @@ def test_cells_and_names_with_a_meaning_come_back(format, text):
     )
 
 
-@pytest.mark.parametrize("format", [each for each in ALL if each != "vw"])
-@pytest.mark.parametrize("behind", ["=", "=1", "^", "^a", "~abc", ".weekday.sin"])
-def test_a_name_may_start_with_that_of_the_label_or_the_weight(behind, format):
-    rows = [{f"label{behind}": 2.0}, {f"weight{behind}": 3.0, "x": 1.0}]
-    text = written([made(rows, ["a", "b"], weights=[1.0, 2.0])], format)
-    assert read(text, label="label", weight="weight") == (format, rows, ["a", "b"])
-    assert Features(kinds={"label": "ignore"}).read(rows[0]) == {}
-
-
 def test_a_byte_order_mark_at_the_start_of_the_first_name_or_label_is_kept():
     assert read(written([made([{"\ufeffx": 1.0, "z": 2.0}], [1])], "csv"))[1] == [{"\ufeffx": 1.0, "z": 2.0}]
     assert read(written([made([{"x": 1.0}], ["\ufeffa"])], "vw")) == ("vw", [{"x": 1.0}], ["\ufeffa"])

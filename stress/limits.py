@@ -15,6 +15,7 @@ _VW_NO_WORD = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)
 _TABLES = ("csv", "tsv", "parquet", "arrow")
 # None, and then types from narrow to wide.
 _TYPES = [type(None), bool, int, float, str]
+_DATE_PARTS = [f".{part}.{of}" for part in ("weekday", "hour") for of in ("sin", "cos")]
 _LONGEST_KEY = _LONGEST_LABEL = 256
 
 
@@ -72,6 +73,8 @@ def _columns(data: Data, format: str) -> Iterator[str]:
         names = [*dict.fromkeys(_cells_of(name, kinds)[0] for name in _used_names(data))]
     if taken.intersection(names):
         yield "a feature with the name of the label or the weight"
+    if format not in _TABLES:
+        yield from (f"{name!r} belongs to the label or the weight" for name in names if _has_owner(name, taken, kinds))
     if format in _TABLES:
         written = [*names] + [data.label] * data.is_labelled() + [data.weight] * data.is_weighted()
         if not written:
@@ -127,6 +130,15 @@ def _cells_of(name: str, kinds: dict[str, str] | None) -> tuple[str, str | None]
         return name, None
     places = [i for i, letter in enumerate(name) if letter == "=" and kinds.get(name[:i], "numeric") != "numeric"]
     return (name[: places[0]], name[places[0] + 1 :]) if places else (name, None)
+
+
+def _has_owner(name: str, owners: set[str], kinds: dict[str, str] | None) -> bool:
+    """Return whether a name that is not declared seems to be that of a feature of one of the owners."""
+    return name not in (kinds or {}) and any(
+        name.startswith(owner) and (name[len(owner)] in "=~^" or name[len(owner) :] in _DATE_PARTS)
+        for owner in owners
+        if len(name) > len(owner)
+    )
 
 
 def _is_word(text: str) -> bool:

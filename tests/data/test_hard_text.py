@@ -1,6 +1,7 @@
 """Names, labels and strings with a meaning of their own are written so that they are read as they are, or refused."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -119,6 +120,24 @@ def test_cells_and_names_with_a_meaning_come_back(format, text):
         [{f"s={text}": 1.0, f"n{text}": 0.5}],
         [text],
     )
+
+
+@pytest.mark.parametrize("behind", ["=", "=1", "^", "^a", "~abc", ".weekday.sin"])
+def test_a_name_that_would_be_left_out_with_the_label_or_the_weight_is_refused_or_comes_back(behind):
+    for role in "label", "weight":
+        rows = [{f"{role}{behind}": 2.0}, {f"{role}x": 3.0}]
+        batch = made(rows, ["a", "b"], weights=[1.0, 2.0])
+        for format in "jsonl", "json":
+            message = (
+                f"source, line 1: the feature '{role}{behind}' seems to belong to the key of the label or the weight"
+            )
+            with pytest.raises(ValueError, match=re.escape(message)):
+                written([batch], format)
+            text = written([batch], format, columns=dict.fromkeys([*rows[0], *rows[1]], "numeric"))
+            features = Features(kinds=dict.fromkeys([*rows[0], *rows[1]], "numeric"))
+            assert read(text, label="label", weight="weight", features=features)[1] == rows
+        for format in "csv", "tsv", "parquet", "arrow":
+            assert read(written([batch], format), label="label", weight="weight")[1] == rows
 
 
 def test_a_byte_order_mark_at_the_start_of_the_first_name_or_label_is_kept():

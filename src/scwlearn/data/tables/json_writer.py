@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import Any, BinaryIO
 
 from scwlearn._util.checks import is_unicode
 from scwlearn.data.batch import Batch
+from scwlearn.data.features import Features
+from scwlearn.data.io.errors import shown
 from scwlearn.data.tables.table_writer import tables_of
 from scwlearn.data.writer import Writer, WriterOptions, check_names, error_at, label_values, with_names
 
@@ -17,6 +20,8 @@ class JsonWriter(Writer):
     def __init__(self, file: BinaryIO, options: WriterOptions) -> None:
         super().__init__(file, options)
         self._has_weights = options.has_weights
+        own = dict.fromkeys((options.label, options.weight), "ignore")
+        self._owner_of = Features(kinds={**(options.columns or {}), **own}).spec().owner_of
 
     def write_batch(self, batch: Batch) -> None:
         """Write the examples of a batch."""
@@ -25,12 +30,8 @@ class JsonWriter(Writer):
     def texts(self, batch: Batch) -> list[str]:
         """Return the text of each example."""
         objects = self._objects(batch)
+        self._check_keys(batch, objects)
         label_key, weight_key = self.options.label, self.options.weight
-        for key in (label_key, weight_key):
-            row = next((row for row, features in enumerate(objects) if key in features), None)
-            if row is not None:
-                hint = "choose other keys with {label} and {weight}"
-                raise error_at(batch, row, f"the feature {key!r} has the name of the label or the weight", hint=hint)
         if self._has_weights is None:
             self._has_weights = batch.weights is not None
         if batch.weights is not None and not self._has_weights:
@@ -44,6 +45,16 @@ class JsonWriter(Writer):
             whole = {key: value for key, value in own.items() if value is not None} | features
             texts.append(json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
         return texts
+
+    def _check_keys(self, batch: Batch, objects: list[dict[str, Any]]) -> None:
+        """Raise a DataError for a key that a reader would leave out with the label or the weight."""
+        own = (self.options.label, self.options.weight)
+        bad = {key for key in dict.fromkeys(chain.from_iterable(objects)) if self._owner_of(key) in own}
+        for row, features in enumerate(objects):
+            if (key := next(filter(bad.__contains__, features), None)) is not None:
+                what = "has the name" if key in own else "seems to belong to the key"
+                hint = "choose other keys with {label} and {weight}"
+                raise error_at(batch, row, f"the feature {shown(key)} {what} of the label or the weight", hint=hint)
 
     def _objects(self, batch: Batch) -> list[dict[str, Any]]:
         zero_based = self.options.zero_based

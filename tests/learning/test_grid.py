@@ -265,7 +265,7 @@ def test_learners_that_share_their_memory_are_refused():
         learn_together([learner, learner], x, y)
     learner.learn(x, y)
     with pytest.raises(ValueError, match="each must have its own"):
-        learn_together([learner, learner.with_parameters({"r": 2.0})], x, y)
+        learn_together([learner, learner._shallow_copy()], x, y)
 
 
 def test_learners_from_dicts_are_refused():

@@ -213,7 +213,7 @@ def test_a_diagonal_model_with_room_widens_where_it_is(monkeypatch):
     monkeypatch.setattr(interleaved, "_SPARE_PART", 2)
     learner = Learner("arow", covariance="diagonal")
     learner.learn(np.eye(8), [1, -1] * 4)
-    same, model, before = learner.with_parameters({"r": 2.0}), learner.model, copy(learner)
+    same, model, before = learner._shallow_copy(), learner.model, copy(learner)
     learner.widen(10)
     assert np.shares_memory(learner.model.memory, model.memory)
     # Another learner on the same model still shares it, but cannot have the same room.

@@ -113,7 +113,7 @@ def test_learners_that_share_a_model_share_its_scale(scale):
     one.learn(x, y)
     vector = x[0]
     one.score_one(vector)
-    other = one.with_parameters({"C": 2.0})
+    other = one._shallow_copy()
     other.learn(100 * x, y)
     assert one.score_one(vector) == pytest.approx(one.scores([vector])[0], rel=1e-12)
 
@@ -122,7 +122,7 @@ def test_learners_that_share_a_model_share_its_scale(scale):
 
     one.config = LearnerConfig.create(stop, {"scale": scale, "covariance": "diagonal"})
     before = copy.copy(one)
-    stopping = one.with_parameters({})
+    stopping = one._shallow_copy()
     with pytest.raises(_Stops):
         stopping.learn(x, y)
     assert one.running_scale.state.tolist() == before.running_scale.state.tolist()

@@ -234,17 +234,10 @@ class KernelLearner(BaseLearner):
                 np.add.at(found[c], span.examples, own)
         return found
 
-    def with_parameters(self, parameters: Mapping[str, float]) -> Self:
-        """Return a learner on the same model with other values of the rule's parameters."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other.config = self.config.with_parameters(parameters)
-        return other
-
     @reading
     def __copy__(self) -> Self:
         # A copy that shared its memory would learn for both.
-        other = self.with_parameters(self.parameters)
+        other = self._shallow_copy()
         other.model, other._lock = self.model.copy(), Lock()
         return other
 

@@ -99,6 +99,12 @@ class BaseLearner(ABC):
     def counts(self) -> Counts:
         """Examples seen, mistakes and updates so far."""
 
+    def with_parameters(self, parameters: Mapping[str, float]) -> Self:
+        """Return a copy with other values of the rule's parameters."""
+        other = copy(self)
+        other.config = self.config.with_parameters(parameters)
+        return other
+
     @changing
     def learn(
         self,
@@ -196,6 +202,13 @@ class BaseLearner(ABC):
     ) -> LabeledBatch:
         """Return a batch for this learner; labels, places and weights are checked."""
         return LabeledBatch.create(rows, labels, places, weights, sample_weights)
+
+    def _shallow_copy(self) -> Self:
+        """Return a learner on the same model, in the same memory and with the same lock."""
+        other = object.__new__(type(self))
+        # In one step: another thread may replace the model.
+        other.__dict__.update(self.__dict__.copy())
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy, which is pickled after other threads may learn again.

@@ -100,13 +100,15 @@ class Classifier(ClassifyOne):
         return counts
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Classifier:
-        """Return a classifier on the same model with other values of the rule's parameters.
+        """Return a classifier on the same model with other values of the rule's parameters, to replace this one.
 
-        It is in the same memory, unless the model has a vocabulary: then in a copy.
+        It is in the same memory: use only one of the two from then on.
         """
         other = self._shallow_copy()
         other.config = self.config.with_parameters(parameters)
-        other.snapshot = self.snapshot._replace(learner=self.learner.with_parameters(parameters))
+        learner = self.learner._shallow_copy()
+        learner.config = learner.config.with_parameters(parameters)
+        other.snapshot = self.snapshot._replace(learner=learner)
         return other
 
     def with_costs(self, costs: Any) -> Classifier:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from copy import copy
 from typing import Any, Self
 
@@ -182,16 +182,6 @@ class Learner(InBlocks):
     def shown_weights(self) -> Array:
         """Return the weights that predictions use, the intercept last: (classes, size), or (1, size) if binary."""
         return self._fitted().shown_weights()
-
-    def with_parameters(self, parameters: Mapping[str, float]) -> Self:
-        """Return a learner on the same model, in the same memory, with other values of the rule's parameters.
-
-        With several classes they share the model until one of them meets a class for which it has no room. A learner
-        with a vocabulary is copied: a name that one of them adds has no weight in the other.
-        """
-        other = self._shallow_copy() if self.vocabulary is None else copy(self)
-        other.config = self.config.with_parameters(parameters)
-        return other
 
     @changing
     def widen(self, n_features: int, *, alone: bool = False) -> None:

@@ -279,10 +279,9 @@ class OneAtATime(Growing):
         replace_attributes(self.__dict__, {**NO_HANDLES, **state}, {}, tuple(NO_HANDLES))
 
     def _shallow_copy(self) -> Self:
-        """Return a learner on the same model, in the same memory and with the same lock."""
-        other = object.__new__(type(self))
-        # In one step: another thread may replace the model.
-        other.__dict__.update(self.__dict__ | NO_HANDLES)
+        other = super()._shallow_copy()
+        # A handle is a learner's own.
+        other.__dict__.update(NO_HANDLES)
         return other
 
     def _return_to(self, before: Self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from typing import Any, ClassVar, Self
@@ -109,12 +109,6 @@ class Committee(Learner):
             except BaseException:
                 self._replace(before | NO_HANDLES)
                 raise
-
-    def with_parameters(self, parameters: Mapping[str, float]) -> Self:
-        """Return this committee, which has no parameters of its own, in the same memory."""
-        other = self._shallow_copy()
-        other.config = self.config.with_parameters(parameters)
-        return other
 
     @reading
     def __copy__(self) -> Self:

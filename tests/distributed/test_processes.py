@@ -18,14 +18,15 @@ import pytest
 import scwlearn
 from distributed_examples import Killer, Suicide, Unreadable, digest, prepared, write_libsvm
 from scwlearn import StreamClassifier
+from scwlearn.cli.app import run as run_command
 from scwlearn.data.features import Features
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from scwlearn.distributed import OtherVersion, Processes, Serial, UnreadablePart, WorkerDied, train
 from scwlearn.distributed.processes import _Worker
-from scwlearn.distributed.tasks import Place
+from scwlearn.distributed.tasks import Place, learn_rows
 from scwlearn.distributed.training import FileTraining
-from scwlearn.files import SavedModel
+from scwlearn.files import SavedModel, read, write
 from scwlearn.files.transport import pack, unpack
 from scwlearn.learning.data_warnings import DataWarning
 from scwlearn.rules import find_rule
@@ -296,6 +297,18 @@ def test_train_reads_data_as_a_model_made_in_python_needs_them(tmp_path):
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
     trained = train(tmp_path / "data.jsonl", TrainedModel.read(tmp_path / "own.model"), runner=Serial(), parts=2)
     assert [*trained.classifier.learner.names] == ["n"]
+
+
+def test_rows_that_are_learned_leave_no_record_of_an_older_training(data, tmp_path):
+    assert run_command(["train", str(data), "-m", str(tmp_path / "old.model"), "-q"]) == 0
+    write(replace(read(tmp_path / "old.model"), notes={"by": "us"}, batch=7), tmp_path / "old.model")
+    old = read(tmp_path / "old.model")
+    assert old.record is not None
+    width = old.attributes["n_features_in_"]
+    x, y = np.eye(2, width), np.array(old.learner.classes.values[:2])
+    start = pack(old)
+    new = unpack(learn_rows(start, x, y, place=Place(1, 1, 1)).model, start)
+    assert (new.record, new.schema, new.notes, new.batch) == (None, old.schema, {"by": "us"}, 7)
 
 
 def test_train_continues_a_trained_model_without_changing_it(data):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scwlearn
-from scwlearn import StreamClassifier, merge
+from scwlearn import SCW1, KernelLearner, Learner, StreamClassifier, merge
 from scwlearn.cli.app import run
 from scwlearn.files import read, write
 
@@ -60,9 +60,9 @@ def test_a_model_that_has_learned_more_keeps_what_is_still_true(data, tmp_path):
     model.learn_one({1: 1.0}, 1.0)
     scwlearn.save(model, other)
     before, after = read(path), read(other)
-    assert (after.schema, after.notes) == (before.schema, before.notes)
+    assert (after.schema, after.notes, after.batch) == (before.schema, before.notes, 7)
     assert before.record is not None
-    assert (after.record, after.batch) == (None, None)
+    assert after.record is None
     scwlearn.save(model, other, notes={})
     assert read(other).notes == {}
 
@@ -88,22 +88,65 @@ def test_merged_models_keep_what_is_true_of_all(trained, data, tmp_path, capsys)
     assert accuracy(merged, data, capsys) == accuracy(tmp_path / "by_command.model", data, capsys)
 
 
+def test_a_model_without_a_schema_takes_none_away(data, tmp_path, capsys):
+    path, merged = tmp_path / "trained.model", tmp_path / "merged.model"
+    assert run(["train", data, "-m", str(path), "-q", *ONE_BASED]) == 0
+    empty, model = StreamClassifier(max_features=30), scwlearn.load(path)
+    empty.save(tmp_path / "empty.model")
+    assert run(["merge", str(path), str(tmp_path / "empty.model"), "-m", str(merged)]) == 0
+    assert accuracy(merged, data, capsys) == accuracy(path, data, capsys)
+    for again in merge([model, empty]), merge([empty, model]), merge([model, model.copy()], prior=empty):
+        again.save(merged)
+        assert read(merged).schema == read(path).schema
+
+
 def test_models_that_number_features_differently_are_not_merged(data, tmp_path, capsys):
-    trained, own = tmp_path / "trained.model", tmp_path / "own.model"
-    assert run(["train", data, "-m", str(trained), "-q", *ONE_BASED]) == 0
-    model = StreamClassifier(max_features=30)
-    model.learn_many([{1: 1.0}, {1: -1.0}], [1.0, -1.0])
-    scwlearn.save(model, own)
-    assert run(["merge", str(trained), str(own), "-m", str(tmp_path / "merged.model")]) == 1
+    paths = [tmp_path / "one.model", tmp_path / "zero.model"]
+    for path, arguments in zip(paths, ([], ZERO_BASED), strict=True):
+        assert run(["train", data, "-m", str(path), "-q", *arguments, "--max-features", "30"]) == 0
+    assert run(["merge", *map(str, paths), "-m", str(tmp_path / "merged.model")]) == 1
     assert "read their data in different ways: zero_based False and True" in capsys.readouterr().err
     with pytest.raises(ValueError, match="read their data in different ways: zero_based False and True"):
-        merge([scwlearn.load(trained), model])
+        merge([*map(scwlearn.load, paths)])
+
+
+def test_python_merges_models_whose_labels_had_other_names(tmp_path, capsys):
+    paths = [tmp_path / "y.model", tmp_path / "label.model"]
+    for path in paths:
+        text = f"a,{path.stem}\n" + "1,x\n-1,y\n" * 20
+        (tmp_path / "data.csv").write_text(text)
+        assert run(["train", str(tmp_path / "data.csv"), "--label", path.stem, "-m", str(path), "-q"]) == 0
+    assert run(["merge", *map(str, paths), "-m", str(tmp_path / "merged.model")]) == 1
+    assert "label y and label" in capsys.readouterr().err
+    merged = merge([*map(scwlearn.load, paths)])
+    assert merged.predict_one({"a": 1.0}) == "x"
+
+
+@pytest.mark.parametrize("make", [lambda: Learner("arow"), lambda: KernelLearner("arow"), SCW1, lambda: SCW1(C=2.0)])
+@pytest.mark.parametrize("learn", [None, "examples", "classes"])
+def test_notes_stay_with_every_kind_of_model(make, learn, tmp_path):
+    model, path = make(), tmp_path / "any.model"
+    x, y = np.array([[1.0], [-1.0]]), np.array([1, -1])
+    if isinstance(model, SCW1) and learn is not None:
+        model.partial_fit(x, y, classes=[-1, 1], sample_weight=[float(learn == "examples")] * 2)
+    elif learn == "examples":
+        model.learn(x, y)
+    scwlearn.save(model, path, notes={"data": "clicks"})
+    again = pickle.loads(pickle.dumps(scwlearn.load(path)))
+    scwlearn.save(again, path)
+    assert read(path).notes == {"data": "clicks"}
+    again.partial_fit(x, y) if isinstance(again, SCW1) else again.learn(x, y)
+    scwlearn.save(again, path)
+    assert read(path).notes == {"data": "clicks"}
+    if isinstance(again, Learner):
+        scwlearn.save(merge([scwlearn.load(path), scwlearn.load(path)]), path)
+        assert read(path).notes == {"data": "clicks"}
 
 
 def test_a_river_model_keeps_its_notes(tmp_path):
-    from scwlearn.river import SCW1
+    from scwlearn import river
 
-    model = SCW1()
+    model = river.SCW1()
     model.learn_one({"x": 1.0}, True)
     file = tmp_path / "river.model"
     scwlearn.save(model, file, notes={"data": "clicks"})

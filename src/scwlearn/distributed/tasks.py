@@ -363,8 +363,7 @@ def learn_rows(
             learn_local(model, x, y, weights)
         except (TypeError, ValueError) as error:
             raise UnreadablePart(f"{place}{data and f' ({data})'}", error) from error
-        now = SavedModel.from_model(model, saved.notes)
-        saved = replace(now, schema=saved.schema, record=saved.record, made=saved.made, batch=saved.batch)
+        saved = SavedModel.from_model(model)
         done = saved.learner.counts - before
         about = {"seen": done.seen, "mistakes": done.mistakes, "updates": done.updates}
         about["curve"] = [(done.seen, done.mistakes)]

@@ -141,7 +141,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         goes_on = not first and self._classifier.is_fitted
         classifier = trial._continue() if goes_on else trial._start(rows, labels, weights)
         classifier = classifier.with_costs(self._costs)
-        if not (first or goes_on):
+        if first:
+            classifier.about = getattr(self, "_about", None)
+        elif not goes_on:
+            classifier.about = self._classifier.about
             classifier.add_classes(self._classifier.classes.labels)
         if classes is not None:
             named = given_classes(classes)

@@ -163,10 +163,16 @@ class SavedModel:
             )
         if isinstance(rule, Rule):
             encode_rule(rule)
-        if isinstance(saved.learner, Classifier) and (about := saved.learner.about) is not None:
-            saved.notes, saved.schema, saved.made = dict(about.notes), about.schema, about.made
-            if about.counts == saved.learner.counts:
-                saved.record, saved.batch = about.record, about.batch
+        about: About | None = getattr(model, "_about", None) if saved.learner is None else saved.learner.about
+        if about is not None:
+            saved.notes, saved.schema, saved.made, saved.batch = (
+                dict(about.notes),
+                about.schema,
+                about.made,
+                about.batch,
+            )
+            if saved.learner is not None and about.counts == saved.learner.counts:
+                saved.record = about.record
         if notes is not None:
             saved.notes = _checked_notes(notes)
         return saved
@@ -242,13 +248,17 @@ class SavedModel:
         InvalidModelFile
             If the class does not accept the settings. A ValueError.
         """
+        own = self.notes, self.schema, self.made, self.record, self.batch
+        about = About(*own, self.learner and self.learner.counts) if any(map(bool, own)) else None
+        if self.learner is not None:
+            self.learner.about = about
         if self.kind == "learner":
             return self.learner
-        if isinstance(self.learner, Classifier):
-            own = self.notes, self.schema, self.made, self.record, self.batch
-            self.learner.about = About(*own, self.learner.counts) if any(map(bool, own)) else None
-        model_class = getattr(import_module(_HOMES[self.kind]), self.class_name)
-        return construct(model_class._restore, self)
+        model = construct(getattr(import_module(_HOMES[self.kind]), self.class_name)._restore, self)
+        if self.learner is None and about is not None:
+            # An estimator that is not fitted has nothing else that could keep it.
+            model._about = about
+        return model
 
 
 def encode(saved: SavedModel) -> tuple[dict[str, Any], Arrays]:

@@ -15,28 +15,32 @@ from scwlearn.learning.counters import Counts
 
 @dataclass(frozen=True)
 class About:
-    """What a classifier keeps of the file that it was loaded from, for the next one; as in `SavedModel`."""
+    """What a model keeps of the file that it was loaded from, for the next one; as in `SavedModel`."""
 
     notes: Mapping[str, Any] = field(default_factory=dict)
     schema: Schema | None = None
     made: Made | None = None
     record: Record | None = None
     batch: int | None = None
-    #: Counts in the file. The record and the batch say nothing about a classifier that has learned more.
-    counts: Counts = field(default_factory=Counts)
+    #: Counts in the file. The record says nothing about a model that has learned more.
+    counts: Counts | None = None
 
 
 def common_about(models: Mapping[str, Any]) -> About | None:
-    """Return what is true of the merged model of some classifiers, each with a title.
+    """Return what is true of the merged model of some classifiers or learners, each with a title.
 
-    Raises ValueError if they read data in different ways.
+    Raises ValueError if the numbers of their features count from different ones.
     """
-    if all(model.about is None for model in models.values()):
+    known = {title: model.about for title, model in models.items()}
+    if all(about is None for about in known.values()):
         return None
-    known = [About() if model.about is None else model.about for model in models.values()]
-    schemas = {title: about.schema for title, about in zip(models, known, strict=True)}
-    vocabularies = {title: getattr(model.learner, "vocabulary", None) for title, model in models.items()}
-    return About(common_notes([about.notes for about in known]), common_schema(schemas, vocabularies))
+    schemas = {title: about and about.schema for title, about in known.items()}
+    schema = common_schema(schemas)
+    notes = common_notes([{} if about is None else about.notes for about in known.values()])
+    if schema is not None and any(other and _difference(schema, other, _COLUMNS) for other in schemas.values()):
+        # Nothing asks how Python read the labels. Later data show which column has them.
+        schema = None
+    return About(notes, schema)
 
 
 def schema_of_names(vocabulary: Any) -> Schema | None:
@@ -54,29 +58,31 @@ def common_notes(notes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: value for name, value in notes[0].items() if all(own.get(name) == texts[0][name] for own in texts)}
 
 
-def common_schema(schemas: Mapping[str, Schema | None], vocabularies: Mapping[str, Any]) -> Schema | None:
-    """Return the schema of all models, each with a title; None if one has none.
+def common_schema(schemas: Mapping[str, Schema | None], *, columns: bool = False) -> Schema | None:
+    """Return how data are read for all models, each with a title; a model without a schema says nothing about that.
 
-    Raises ValueError if they read data in different ways, of which the names of their features tell, too.
+    Raises ValueError if they number features differently, or have the label or the weight in other `columns`.
     """
-    if not any(schemas.values()):
+    known = {title: schema for title, schema in schemas.items() if schema is not None}
+    if not known:
         return None
-    (name, first), *others = ((title, own or schema_of_names(vocabularies[title])) for title, own in schemas.items())
+    (name, first), *others = known.items()
     for title, other in others:
-        if first is None or other is None:
-            return None
-        if difference := _difference(first, other):
+        if difference := _difference(first, other, ("zero_based", *(_COLUMNS if columns else ()))):
             raise ValueError(f"{name} and {title} read their data in different ways: {difference}")
     return first
 
 
-def _difference(one: Schema, other: Schema) -> str:
+_COLUMNS = ("label", "weight")
+
+
+def _difference(one: Schema, other: Schema, fields: Sequence[str]) -> str:
     """Return what differs; named features may come from any format and any columns."""
     kinds = ["numbered features" if get_format(s.format).numbered else "named features" for s in (one, other)]
     if kinds[0] != kinds[1]:
         return " and ".join(kinds)
     parts = []
-    for name in ("label", "weight", "zero_based"):
+    for name in fields:
         values = [getattr(schema, name) for schema in (one, other)]
         if values[0] != values[1]:
             shown = [", ".join(v) if isinstance(v, tuple) else str(v) for v in values]

@@ -18,6 +18,7 @@ from scwlearn._util.locks import changing
 from scwlearn.data.batch import NamedRows
 from scwlearn.data.rows import Rows, as_rows, row_numbers
 from scwlearn.data.weights import check_weights
+from scwlearn.learning.about import About
 from scwlearn.learning.batch import LabeledBatch
 from scwlearn.learning.class_axis import (
     Binary,
@@ -45,6 +46,8 @@ class BaseLearner(ABC):
     # Of the memory of the model: held while it changes, and while all of it is read.
     _lock: Lock
 
+    #: What the file says that the learner was loaded from.
+    about: About | None
     #: What turns scores into probabilities.
     calibration_type: ClassVar[type[Any]] = Calibration
 
@@ -57,6 +60,7 @@ class BaseLearner(ABC):
 
     def _configure(self, config: LearnerConfig, n_classes: int | None) -> None:
         self.config = config
+        self.about = None
         self._axis = Binary() if n_classes is None else MultiClass()
         self._classes = 1 if n_classes is None else check_int("n_classes", n_classes, minimum=0)
         self._lock = Lock()

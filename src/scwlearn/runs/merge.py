@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from scwlearn.data.run_record import Made
 from scwlearn.files import SavedModel, read
@@ -27,10 +26,10 @@ def merge_files(
     """
     titles = _titles(paths)
     saved = {title: read(path) for title, path in zip(titles, paths, strict=True)}
-    schemas = {title: one.schema for title, one in saved.items()}
-    schema, first = common_schema(schemas, {title: _vocabulary(one) for title, one in saved.items()}), saved[titles[0]]
+    schema = common_schema({title: one.schema for title, one in saved.items()}, columns=True)
+    first = saved[titles[0]]
     try:
-        if schema is None or not all(isinstance(one.learner, Classifier) for one in saved.values()):
+        if not all(one.schema is not None and isinstance(one.learner, Classifier) for one in saved.values()):
             models = {title: one.to_model() for title, one in saved.items()}
             merged = SavedModel.from_model(merge_titled(models, how, weights))
         else:
@@ -60,8 +59,3 @@ def _check_columns(saved: Mapping[str, SavedModel]) -> None:
     first = next(iter(names))
     for title, other in names.items():
         check_same("feature_names_in_", names[first], other, first, title)
-
-
-def _vocabulary(saved: SavedModel) -> Any:
-    learner = saved.learner.learner if isinstance(saved.learner, Classifier) else saved.learner
-    return getattr(learner, "vocabulary", None)

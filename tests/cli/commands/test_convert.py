@@ -110,7 +110,7 @@ def test_the_label_of_a_table_or_json_must_be_known(tmp_path, capsys, ending):
     out = tmp_path / "out.jsonl"
     which = f"which {what} is the label? none is called 'label', 'target', 'class' or 'y'; {names}"
     assert failed(capsys, "convert", data, "-o", out) == f"scwlearn: error: {data}: {which} {NO_LABEL}\n"
-    wrong = f"no {what} 'knid' for the label; {names}"
+    wrong = f"no {what} 'knid' for the label, or it is empty; {names}"
     said = failed(capsys, "convert", data, "-o", out, "--label", "knid")
     assert said == f"scwlearn: error: {data}: {wrong} {NO_LABEL}\n"
     assert not out.exists()
@@ -187,3 +187,11 @@ def test_labels_that_cells_cannot_hold_are_refused_and_leave_no_file(tmp_path, c
     assert not out.exists()
     converted(data, "-o", out.with_suffix(".json"))
     assert [label for label, _ in dicts(out.with_suffix(".json"))] == ["01", "1"]
+
+
+@pytest.mark.parametrize("to", ["parquet", "csv", "jsonl"])
+def test_a_label_may_come_late(tmp_path, capsys, to):
+    data, out = tmp_path / "late.csv", tmp_path / f"out.{to}"
+    data.write_text("a,b,target\n" + "1,2,\n" * 200_000 + "1,1,yes\n")
+    assert run(["convert", str(data), "-o", str(out), "--label", "target"]) == 0
+    assert capsys.readouterr().err == f"wrote 200,001 examples to {out}\n"

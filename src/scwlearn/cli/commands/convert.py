@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from scwlearn.data.batch import Batch
     from scwlearn.data.schema import Schema
 
+_LABEL_HINT = "name it with {label}, or use {no_label} if there is none"
 _MODEL_FORMATS = ("json", "csv", "safetensors", "onnx")
 
 _output_options = output_options(
@@ -164,7 +165,7 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
         schema = data.schema
         assert schema is not None
         _check_label(schema, first, no_label=given["no_label"])
-        whole: Iterable[Batch] = chain([first], batches)
+        whole: Iterable[Batch] = _labelled(chain([first], batches), schema)
         # Without a table, more features may come; n-grams and interactions are features of no column.
         features = schema.features
         is_made = bool(features.interactions or features.char_ngrams or features.ngram > 1)
@@ -172,7 +173,7 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
         is_table = get_format(to).fixed_columns
         # Read once to find the columns, the type of the labels and whether there are weights, and again to write them.
         if not data.is_pipe and (is_table or schema.format == "vw"):
-            whole = _Passes(whole, data.examples)
+            whole = _Passes(whole, lambda: _labelled(data.examples(), schema))
         elif is_table and columns is None:
             whole = [*whole]
         count = write_batches(
@@ -193,7 +194,7 @@ def _check_label(schema: Schema, first: Batch, *, no_label: bool) -> None:
     """Raise a DataError unless the label of a table or of JSON is known, or there is none."""
     from scwlearn.data.batch import NamedRows
     from scwlearn.data.io.errors import DataError
-    from scwlearn.data.schema import default_label, listed
+    from scwlearn.data.schema import default_label
 
     chosen = get_format(schema.format)
     if "label" not in chosen.options or not isinstance(first.x, NamedRows):
@@ -204,16 +205,37 @@ def _check_label(schema: Schema, first: Batch, *, no_label: bool) -> None:
             problem = f"the {what} {schema.label!r} is the label, but --no-label says that there is none"
             raise DataError(problem, source=first.source, hint="rename it, or leave it out with {ignore}")
         return
-    # A feature of a category or a word is called key=string.
-    names = [*schema.columns] or [*dict.fromkeys(name.partition("=")[0] for name in first.x.names)]
     try:
         if schema.label is None:
-            default_label(names, optional=False, what=what)
-        elif is_given("label") and (first.labels is None or not (first.labelled is None or first.labelled.any())):
-            raise DataError(f"no {what} {schema.label!r} for the label; the {what}s are {listed(names)}")
+            default_label(_names(schema, first), optional=False, what=what)
     except DataError as error:
-        error.source, error.hint = first.source, "name it with {label}, or use {no_label} if there is none"
+        error.source, error.hint = first.source, _LABEL_HINT
         raise
+
+
+def _labelled(batches: Iterable[Batch], schema: Schema) -> Iterator[Batch]:
+    """Yield batches; at the end, raise a DataError if none has a label although the user has named it."""
+    from scwlearn.data.io.errors import DataError
+    from scwlearn.data.schema import listed
+
+    needs_label, first = is_given("label") and schema.label is not None, None
+    for batch in batches:
+        first = first or batch
+        if needs_label and batch.labels is not None:
+            needs_label = batch.labelled is not None and not batch.labelled.any()
+        yield batch
+    if needs_label and first is not None:
+        what = "column" if get_format(schema.format).fixed_columns else "key"
+        problem = (
+            f"no {what} {schema.label!r} for the label, or it is empty; the {what}s are {listed(_names(schema, first))}"
+        )
+        raise DataError(problem, source=first.source, hint=_LABEL_HINT)
+
+
+def _names(schema: Schema, first: Batch) -> list[str]:
+    """Return the names of the columns, or of the keys in the first records."""
+    # A feature of a category or a word is called key=string.
+    return [*schema.columns] or [*dict.fromkeys(str(name).partition("=")[0] for name in getattr(first.x, "names", ()))]
 
 
 def _only_source(given: dict[str, Any], what: str) -> str:

@@ -40,7 +40,8 @@ def _(first: Classifier, models: Sequence[Classifier], prior: Classifier | None,
     together = first._shallow_copy()
     together._lock = Lock()
     together.features = _unite_features(by_title)
-    together.about = common_about(by_title)
+    # What the prior was made from is not what the models have learned from.
+    together.about = common_about(dict(zip(by_title, models, strict=False)))
     if isinstance(first.learner, Committee):
         together.snapshot, seen = _merge_committees(models, prior, classes, method)
     else:

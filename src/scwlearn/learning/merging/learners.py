@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from scwlearn._native import Lock, Vocabulary
 from scwlearn._util.memory import ensure_memory
+from scwlearn.learning.about import common_about
 from scwlearn.learning.learner import Learner
 from scwlearn.learning.merging.features import (
     Places,
@@ -35,6 +36,7 @@ def _(first: Learner, models: Sequence[Learner], prior: Learner | None, method: 
     check_growth(by_title, again=prior is not None)
     together = first._shallow_copy()
     together._lock = Lock()
+    together.about = common_about(dict(zip(by_title, models, strict=False)))
     together.running_scale = copy(first.running_scale)
     together._tally = add_counts([model._tally for model in models], None if prior is None else prior._tally)
     together._classes = max(model._known_classes() for model in by_title.values())

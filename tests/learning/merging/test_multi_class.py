@@ -98,7 +98,7 @@ def jointly_counted_mean(models, weights, before, variances, number):
 
 @every_form
 @pytest.mark.parametrize(
-    ("how", "covariance"), [pair for pair in itertools.product(RULES, ("diagonal", "full")) if pair != ("ev", "full")]
+    ("how", "covariance"), [pair for pair in itertools.product(RULES, COVARIANCE_NAMES[1:]) if pair != ("ev", "full")]
 )
 @pytest.mark.parametrize("again", [False, True])
 def test_each_class_is_merged_by_the_formulas(form, how, covariance, again):

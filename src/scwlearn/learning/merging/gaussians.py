@@ -183,8 +183,10 @@ def _merge_stacks(stacks: Sequence[Shards], rule: str, *, again: bool, joint: bo
         # A model counts as a whole: one that has learned anything, of any class, takes part in all.
         learned = [any(some) for some in zip(*(shards.evidence() for shards in stacks), strict=True)]
         known = [shards.only(learned) for shards in stacks]
-    counts_jointly = joint and rule == "ev" and known[0].prior.covariance.name == "diagonal"
-    if joint and not counts_jointly and len(stacks) > 1 and len(known[0].gaussians) > 1:
+    covariance = known[0].prior.covariance
+    is_weighted = joint and covariance.name != "identity"
+    counts_jointly = is_weighted and rule == "ev" and not covariance.correlated
+    if is_weighted and not counts_jointly and len(stacks) > 1 and len(known[0].gaussians) > 1:
         _align(known)
     gaussians = [shards.gaussians[0].copy() for shards in known]
     if len(known[0].gaussians) > 1 or known[0].weights[0] != 1:
@@ -199,7 +201,8 @@ def _align(stacks: Sequence[Shards]) -> None:
     """Shift all classes of a model alike, so that they have moved least, weighted by their precisions.
 
     What all classes have in common changes no prediction of joint classes, so each model has its own. But the merged
-    classes would have different shares of it, because each class weights the models differently.
+    classes would have different shares of it, because each class weights the models differently. Without variances,
+    classes have nothing in common, because their steps sum to 0. Their rounded sum must not be mistaken for a move.
     """
     for number in range(len(stacks[0].gaussians)):
         moved, precision = 0.0, 0.0

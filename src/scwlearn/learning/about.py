@@ -77,7 +77,7 @@ _COLUMNS = ("label", "weight")
 
 
 def _difference(one: Schema, other: Schema, fields: Sequence[str]) -> str:
-    """Return what differs; named features may come from any format and any columns."""
+    """Return what differs; named features may come from any format and any columns that are declared alike."""
     kinds = ["numbered features" if get_format(s.format).numbered else "named features" for s in (one, other)]
     if kinds[0] != kinds[1]:
         return " and ".join(kinds)

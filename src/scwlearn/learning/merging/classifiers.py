@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,9 @@ from scwlearn.model.mixture import Mixture
 from scwlearn.model.snapshot import Snapshot
 
 Places = NDArray[np.int32]
+
+# What an error suggests where models differ in a field of their `Features`.
+_HINTS = {"others": "columns of tables are fixed and keys of records are not, so train all models on one of them"}
 
 
 @merged.register
@@ -166,11 +169,42 @@ def _settings(model: Classifier) -> dict[str, Any]:
 def _unite_features(models: Mapping[str, Classifier]) -> Features:
     """Return the features of all models; each may have columns that the others lack, but none of another kind."""
     (title, first), *others = models.items()
-    features = first.features
     for other_title, model in others:
         for name in (f.name for f in fields(Features) if f.name != "kinds"):
-            check_same(name, getattr(features, name), getattr(model.features, name), title, other_title)
-        for key in features.kinds.keys() & model.features.kinds.keys():
-            check_same(f"kind of {key!r}", features.kinds[key], model.features.kinds[key], title, other_title)
-        features = features.declare(model.features.kinds)
-    return features
+            one, other = getattr(first.features, name), getattr(model.features, name)
+            check_same(name, one, other, title, other_title, hint=_HINTS.get(name))
+    if all(model.features.kinds == first.features.kinds for _, model in others):
+        return first.features
+    declared: dict[str, tuple[str, str]] = {}
+    for title, model in models.items():
+        for key, kind in model.features.kinds.items():
+            known, by = declared.setdefault(key, (kind, title))
+            _check_kind(key, known, kind, by, title)
+    for title, model in models.items():
+        kind = model.features.others
+        differing = [key for key, (known, _) in declared.items() if kind != known and key not in model.features.kinds]
+        for key in _learned_columns(model, differing):
+            known, by = declared[key]
+            _check_kind(key, known, kind, by, title)
+    return first.features.declare({key: kind for key, (kind, _) in declared.items()})
+
+
+def _check_kind(key: str, kind: str, other: str, title: str, other_title: str) -> None:
+    check_same(
+        f"kind of {key!r}", kind, other, title, other_title, hint="declare the same kind for all before training"
+    )
+
+
+def _learned_columns(model: Classifier, keys: Sequence[str]) -> list[str]:
+    """Return those of the keys, which the model does not declare, of which it may have learned something."""
+    vocabulary = model.learner.vocabulary
+    if vocabulary is None or model.features.others == "ignore" or not keys:
+        return []
+    known = [*vocabulary.features.values()]
+    if any(shared or name is None for name, shared in known):
+        # Of the names that share a slot, at most one is known.
+        return [*keys]
+    # What is ignored owns all features of its values, of any kind.
+    owner_of = replace(model.features, kinds=dict.fromkeys(keys, "ignore")).spec().owner_of
+    owners = {owner_of(name) for name, _ in known if isinstance(name, str)}
+    return [key for key in keys if key in owners]

@@ -291,12 +291,12 @@ def check_model_weights(weights: Iterable[float] | None, count: int) -> list[flo
     return [Parameter(f"weights[{i}]", 1.0, "", high=_LARGEST_WEIGHT).check(w) for i, w in enumerate(given)]
 
 
-def check_same(what: str, one: object, other: object, name: str, other_name: str) -> None:
-    """Raise a ValueError unless two models agree in something."""
+def check_same(what: str, one: object, other: object, name: str, other_name: str, *, hint: str | None = None) -> None:
+    """Raise a ValueError unless two models agree in something; `hint` says what to do then."""
     if one != other:
         raise ValueError(
             f"{name} and {other_name} differ in {what}: {_shown(one)} and {_shown(other)}; "
-            "merged models may differ only in what they have learned"
+            + (hint or "merged models may differ only in what they have learned")
         )
 
 

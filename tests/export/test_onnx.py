@@ -1,5 +1,6 @@
 """ONNX models: a runtime computes the labels, scores and probabilities of the model."""
 
+import itertools
 import json
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 import scwlearn
 from scwlearn.cli.app import run
 from scwlearn.files import SavedModel
+from scwlearn.model.scales import SCALE_NAMES
 from scwlearn.rules import all_rules
 from scwlearn.runs.trained_model import TrainedModel
 from use_examples import arrays, csv_model, libsvm_model, saved
@@ -112,6 +114,28 @@ def test_a_single_feature_keeps_its_precision(name, classes, magnitude):
     y = np.digitize(x[:, 0] / x.std(), [-0.4, 0.4][: classes - 1])
     model = ESTIMATORS[name]().partial_fit(x[:200], y[:200])
     check_agreement(model, x[200:])
+
+
+LINEAR = [*itertools.product(["scw1", "pa1"], SCALE_NAMES, [None, 5])]
+
+
+@pytest.mark.parametrize(("rule", "scale", "most"), [*LINEAR, ("auto", None, None)])
+def test_columns_that_are_no_features_of_the_model_do_not_count(rule, scale, most):
+    random = np.random.default_rng(3)
+    x = random.normal(size=(200, 12)) * (random.random((200, 12)) < 0.6)
+    rows = [{number: value for number, value in enumerate(row.tolist()) if value} for row in x]
+    labels = ["abc"[int(number)] for number in np.digitize(x[:, 0] + x[:, 7] / 2, [-0.3, 0.4])]
+    how = {"max_features": most} | ({} if scale is None else {"scale": scale})
+    model = scwlearn.StreamClassifier(rule, **how)
+    model.learn_many([{key: row[key] for key in [*row][:most] if key % 3 != 1} for row in rows[:150]], labels[:150])
+    runtime = session(to_onnx(TrainedModel.from_saved(SavedModel.from_model(model))))
+    width = runtime.get_inputs()[0].shape[1]
+    assert width > model.n_features
+    label, _, chances = runtime.run(None, {"X": x[150:, :width]})
+    tests = [{key: value for key, value in row.items() if key < width} for row in rows[150:]]
+    assert label.tolist() == model.predict_many(tests)
+    by_label = model.predict_proba_many(tests)[:, np.argsort(model.classes)]
+    np.testing.assert_allclose(chances, by_label, rtol=1e-9, atol=1e-11)
 
 
 def test_rounding_below_0_does_not_spoil_a_variance():

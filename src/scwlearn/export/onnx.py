@@ -127,7 +127,8 @@ def _scaled(graph: Graph, x: Node, scale: str, columns: Columns) -> Node:
     """Return the features as the model sees them."""
     if scale == "none":
         return x
-    centres, scales = np.zeros(columns.width), np.ones(columns.width)
+    # A column that is no feature of the model counts as 0, in the length of a row, too.
+    centres, scales = np.zeros(columns.width), np.full(columns.width, np.inf)
     centres[columns.columns], scales[columns.columns] = columns.centres, columns.scales
     if scale == "standard":
         return graph.op("Clip", (x - centres) / scales, -MOST_DEVIATIONS, MOST_DEVIATIONS)

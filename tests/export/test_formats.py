@@ -10,6 +10,9 @@ import scwlearn
 from run_examples import libsvm_text
 from scwlearn.cli.app import run
 from scwlearn.export import export_model, import_weights
+from scwlearn.export.weights import Weights
+from scwlearn.files import SavedModel
+from scwlearn.rules import all_rules
 from scwlearn.runs.trained_model import TrainedModel
 from use_examples import arrays, csv_model, libsvm_model, saved, trained, written
 
@@ -140,6 +143,24 @@ def test_the_safetensors_library_reads_exported_weights(tmp_path):
         top = scwlearn.load(path).top_features(1)["yes"][0]
         assert file.get_tensor("coef")[0, names.index(top.name)] == top.weight
         assert file.get_tensor("variance")[0, names.index(top.name)] == pytest.approx(top.deviation**2)
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "safetensors"])
+@pytest.mark.parametrize("scale", ["none", "rms", "standard"])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("rule", [rule.name for rule in all_rules()])
+def test_every_linear_model_is_exported_and_comes_back(rule, intercept, scale, form, tmp_path):
+    x, y = arrays(3)
+    names = [f"f{number}" for number in range(x.shape[1])]
+    model = scwlearn.StreamClassifier(rule, intercept=intercept, scale=scale, covariance="auto")
+    model.learn_many([dict(zip(names, row, strict=True)) for row in (x + 1).tolist()], y.tolist())
+    trained_model = TrainedModel.from_saved(SavedModel.from_model(model))
+    export_model(trained_model, tmp_path / f"w.{form}")
+    again, weights = import_weights(tmp_path / f"w.{form}").classifier, Weights.from_model(trained_model)
+    np.testing.assert_allclose(again.weights(), weights.table, rtol=1e-12)
+    if (variances := weights.variance_table) is not None:
+        expected = np.where(np.isnan(variances), again.learner.model.initial_variance, variances)
+        np.testing.assert_allclose(again.variances(), expected, rtol=1e-12)
 
 
 def test_csv_has_one_line_for_each_weight(tmp_path):

@@ -24,7 +24,7 @@ from scwlearn._util.atomic import check_path, write_atomically
 from scwlearn._util.checks import check_choice
 from scwlearn._util.json_fields import to_json
 from scwlearn._util.locks import unchanged
-from scwlearn.export.weights import MAX_COLUMNS, Weights, most_cells, to_model, with_intercept
+from scwlearn.export.weights import MAX_COLUMNS, Weights, most_cells, to_model
 from scwlearn.files import safetensors
 from scwlearn.files.json_reader import dump_json, parse_json
 from scwlearn.learning.explain import INTERCEPT
@@ -164,13 +164,13 @@ def _encode_csv(weights: Weights, first: int) -> Iterator[bytes]:
         raise ValueError(f"a feature is named {INTERCEPT!r}, which CSV uses for the intercept; use json or safetensors")
     _check_csv_lengths([*names, *map(str, weights.classes)])
     names = names if weights.intercept is None else [*names, INTERCEPT]
-    means = with_intercept(weights.coef, weights.intercept)
-    variances = None if weights.variance is None else with_intercept(weights.variance, weights.intercept_variance)
+    means, variances = weights.table, weights.variance_table
+    deviations = np.full_like(means, np.nan) if variances is None else np.sqrt(variances)
     yield _csv_lines([(*_COLUMNS, _AGAINST) if binary else _COLUMNS])
     against = weights.classes[:1] if binary else []
     for row, label in enumerate(weights.classes[1:] if binary else weights.classes):
-        deviations = [""] * len(names) if variances is None else map(repr, np.sqrt(variances[row]).tolist())
-        lines = zip(names, map(repr, means[row].tolist()), deviations, strict=True)
+        known = ("" if math.isnan(deviation) else repr(deviation) for deviation in deviations[row].tolist())
+        lines = zip(names, map(repr, means[row].tolist()), known, strict=True)
         yield _csv_lines([label, *line, *against] for line in lines)
 
 

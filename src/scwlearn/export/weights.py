@@ -158,6 +158,19 @@ class Weights:
             known["features"] = _check_names(known["features"], coef.shape[1])
         return cls(**known)._sorted()
 
+    @property
+    def table(self) -> Array:
+        """The weights, with the intercept, if there is one, as last column."""
+        return self.coef if self.intercept is None else np.column_stack([self.coef, self.intercept])
+
+    @property
+    def variance_table(self) -> Array | None:
+        """The variances of `table`, NaN where unknown; None if all are."""
+        if self.variance is None or self.intercept is None:
+            return self.variance
+        unknown = np.full(len(self.intercept), np.nan)
+        return np.column_stack([self.variance, unknown if self.intercept_variance is None else self.intercept_variance])
+
     def _sorted(self) -> Self:
         """Return the weights with the classes sorted by label."""
         order: NDArray[np.intp] = np.argsort(np.array(self.classes), kind="stable")
@@ -364,13 +377,13 @@ def _set_weights(classifier: Classifier, weights: Weights) -> None:
             '"diagonal"'
         )
     model: Gaussian = learner._prior(form, count, classes)
-    means = with_intercept(weights.coef, weights.intercept)
-    variances = None if model.covariance.name == "identity" else _variances(weights)
+    means, variances = weights.table, weights.variance_table
     for number, mean in enumerate(means):
         one = model.of_class(number)
         one.mean[:] = mean
-        if variances is not None:
-            one.covariance.diagonal_in_place(one.memory)[:] = variances[number]
+        if variances is not None and model.covariance.name != "identity":
+            own = np.where(np.isnan(variances[number]), weights.initial_variance, variances[number])
+            one.covariance.diagonal_in_place(one.memory)[:] = own
         model.covariance.fill(model.memory, number, one.memory)
     norms = [means[0] @ means[0]] if model.is_binary else np.square(means).sum(axis=1).tolist()
     for scalars, norm2 in zip(model.scalars, [sum(norms)] if model.joint else norms, strict=False):
@@ -381,18 +394,3 @@ def _set_weights(classifier: Classifier, weights: Weights) -> None:
     if weights.features is not None:
         learner.vocabulary = Vocabulary(None, False)
         learner.vocabulary.add(weights.features)
-
-
-def _variances(weights: Weights) -> Array | None:
-    if weights.variance is None:
-        return None
-    of_intercept = weights.intercept_variance
-    if of_intercept is None and weights.intercept is not None:
-        of_intercept = np.full(len(weights.intercept), np.nan)
-    variances = with_intercept(weights.variance, of_intercept)
-    return np.where(np.isnan(variances), weights.initial_variance, variances)
-
-
-def with_intercept(rows: Array, intercept: Array | None) -> Array:
-    """Return rows of weights with the intercept, if there is one, as last column."""
-    return rows if intercept is None else np.column_stack([rows, intercept])

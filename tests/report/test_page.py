@@ -289,3 +289,17 @@ def test_the_ticks_of_a_log_axis(low, high, ticks):
     axis = log_axis(low, high, 0.0, 100.0)
     assert axis.ticks == pytest.approx(ticks)
     assert (axis(axis.low), axis(axis.high)) == pytest.approx((0.0, 100.0))
+
+
+@given(st.lists(st.sampled_from([1, 2, 2**53 - 1, 2**53]) | st.integers(1, 2**53), min_size=2, max_size=2))
+def test_a_log_axis_tells_any_counts_apart_from_its_ends(counts):
+    axis = log_axis(min(counts), max(counts), 0.0, 100.0)
+    assert all(-1e-3 <= axis(value) <= 100.001 for value in (*counts, *axis.ticks))
+    assert (axis(axis.low), axis(axis.high)) == pytest.approx((0.0, 100.0))
+
+
+@given(st.floats(-1e299, 1e299), st.floats(-1e299, 1e299))
+def test_a_linear_axis_whose_ends_are_swapped_covers_its_values(one, other):
+    axis = linear_axis(max(one, other), min(one, other), 0.0, 100.0)
+    slack = 1e-6 * (axis.high - axis.low)
+    assert axis.low - slack <= min(one, other) <= max(one, other) <= axis.high + slack

@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, Self
 
-from scwlearn._util.json_fields import IGNORE_UNKNOWN, Count, FieldError, Label, Name, read_json, to_json
+from scwlearn._util.json_fields import IGNORE_UNKNOWN, Check, Count, FieldError, Label, Name, Range, read_json, to_json
+
+#: A time or a loss.
+Amount = Annotated[float, Range(0, 1e300)]
+
+
+def _check_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings; raise a ValueError unless costs, which warnings look into, are a table."""
+    if settings.get("costs") is not None:
+        read_json(dict[str, dict[str, float]], settings["costs"], "costs")
+    return settings
 
 
 class Point(NamedTuple):
@@ -17,9 +27,9 @@ class Point(NamedTuple):
     updates: Count
     #: Nonzero weights; None where they were not counted. The last point of a curve has it.
     nonzero: Count | None
-    seconds: float
+    seconds: Amount
     #: Mean of -log(probability of the label) before learning from it; None without probabilities.
-    log_loss: float | None = None
+    log_loss: Amount | None = None
 
 
 class Pass(NamedTuple):
@@ -39,7 +49,7 @@ class LearnedPart(NamedTuple):
     part: Count
     seen: Count
     mistakes: Count
-    seconds: float
+    seconds: Amount
     #: Numbers of examples and mistakes, at powers of two and at the end.
     curve: list[tuple[Count, Count]]
     #: Why it was left out, if it could not be read.
@@ -53,7 +63,7 @@ class Round(NamedTuple):
     round: Count
     model_bytes: Count
     sent_bytes: Count
-    merge_seconds: float
+    merge_seconds: Amount
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,7 @@ class Record:
     algorithm: str
     #: The algorithm's own parameters, and all other settings (covariance, epochs, seed, scale ...).
     parameters: dict[str, float]
-    settings: dict[str, Any]
+    settings: Annotated[dict[str, Any], Check(_check_settings)]
     #: Sorted; confusion and weights are in this order.
     classes: list[Label]
     n_features: Count

@@ -44,7 +44,7 @@ def linear_axis(low: float, high: float, start: float, end: float, ticks: int = 
     """Return an axis with about `ticks` round ticks; unless `tight`, it begins and ends at a tick."""
     size = max(abs(low), abs(high))
     if not high - low > max(1e-9 * size, _TINY):
-        low, high = (low - size / 2, high + size / 2) if size > _TINY else (0.0, 1.0)
+        low, high = (min(low, high) - size / 2, max(low, high) + size / 2) if size > _TINY else (0.0, 1.0)
     step = _round_step((high - low) / max(1, ticks - 1))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     # Rounded, because 3 * 0.1 is not 0.3 and would be printed in full.
@@ -56,7 +56,8 @@ def linear_axis(low: float, high: float, start: float, end: float, ticks: int = 
 
 def log_axis(low: float, high: float, start: float, end: float) -> Axis:
     """Return a logarithmic axis of positive counts."""
-    if not high > low:
+    # Large counts may differ where their logarithms do not.
+    if not math.log(high) > math.log(low):
         low, high = low / 4, high * 4
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [10.0**power for power in powers if low <= 10.0**power <= high]

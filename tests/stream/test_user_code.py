@@ -1,5 +1,6 @@
 """Code of the user's that runs in the middle of a call: hashes, numbers and handlers that change things."""
 
+import dataclasses
 import subprocess
 import sys
 import threading
@@ -9,8 +10,12 @@ import pytest
 from stress.model_state import everything
 
 from actors import Number
-from scwlearn import Learner, StreamClassifier
+from scwlearn import KernelSCW1, Learner, StreamClassifier
 from scwlearn._native import Lock
+from scwlearn.data.batch import NamedRows
+from scwlearn.data.rows import as_rows
+from scwlearn.learning import lesson
+from scwlearn.rules import HOLD, Step, find_rule
 
 pytestmark = pytest.mark.native
 
@@ -154,6 +159,136 @@ def test_a_rule_must_not_change_the_model_that_asks_it():
     learner = Learner(rule)
     learner.learn([[1.0, 0.0], [0.0, 1.0]], [1, -1])
     assert (learner.counts.seen, len(asked)) == (2, 2)
+
+
+def named(dicts):
+    names = ["inner", "x", "y", "z"]
+    return NamedRows(as_rows(np.array([[x.get(name, 0.0) for name in names] for x in dicts])), names)
+
+
+# Each way in which a classifier learns: a batch for one that knows "a" and "b", and how it is given.
+DICTS = [{"x": 1.0}, {"y": -1.0}, {"z": 2.0}, {"x": 2.0, "y": 1.0}]
+BATCHES = {
+    "known classes": ["a", "b", "b", "a"],
+    "a third class": ["a", "c", "b", "c"],
+    "a third class first": ["c", "a", "b", "a"],
+    "many classes": ["a", "c", "d", "e"],
+}
+WAYS = {
+    "one by one": lambda model, y: [model.learn_one(x, label) for x, label in zip(DICTS, y, strict=True)],
+    "dicts": lambda model, y: model.learn_many(DICTS, y),
+    "rows": lambda model, y: model._classifier.learn(np.eye(4), np.array(y)),
+    "names": lambda model, y: model._classifier.learn(named(DICTS), np.array(y)),
+}
+INNER = {
+    "one by one": lambda model: model.learn_one({"inner": 1.0}, "a"),
+    "dicts": lambda model: model.learn_many([{"inner": 1.0}, {"new": 1.0}], ["a", "new"]),
+    "rows": lambda model: model._classifier.learn(np.ones((1, 4)), np.array(["new"])),
+    "names": lambda model: model._classifier.learn(named([{"inner": 1.0}]), np.array(["new"])),
+}
+
+
+@pytest.mark.parametrize("known", [0, 2, 4])
+@pytest.mark.parametrize("most_scores", [1, 2**25], ids=["in parts", "whole"])
+@pytest.mark.parametrize("batch", BATCHES.values(), ids=BATCHES)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_rule_must_not_teach_the_classifier_that_asks_it(monkeypatch, way, batch, most_scores, known):
+    monkeypatch.setattr(lesson, "_MOST_SCORES", most_scores)
+    inner, refused = [], []
+
+    def step(m, v, r):
+        if inner:
+            with pytest.raises(RuntimeError, match="only predictions are allowed"):
+                inner[0](model)
+            refused.append(1)
+        return Step(alpha=(1 - m) / (v + 1), precision=1.0) if m < 1 else HOLD
+
+    asking = dataclasses.replace(find_rule("arow"), function=step, name="asking")
+
+    def new():
+        model = StreamClassifier(asking, classes=["a", "b", "p", "q"][:known] or None)
+        WAYS[way](model, ["b", "a", "b", "a"])
+        return model
+
+    model, inner[:] = new(), []
+    inner.append(INNER[way])
+    WAYS[way](model, batch)
+    inner.clear()
+    plain = new()
+    WAYS[way](plain, batch)
+    assert refused
+    assert everything(model) == everything(plain)
+
+
+@pytest.mark.parametrize("batch", BATCHES.values(), ids=BATCHES)
+def test_a_number_must_not_teach_the_classifier_that_reads_it(batch):
+    for known in (0, 1, 2, 3):
+        model, refused = StreamClassifier("arow"), []
+        model.learn_many(DICTS[:known], ["a", "b", "p"][:known])
+
+        def nested(model=model, refused=refused):
+            with pytest.raises(RuntimeError, match="only predictions are allowed"):
+                model.learn_one({"inner": 1.0}, "a")
+            refused.append(1)
+
+        model.learn_many([*DICTS[:-1], {"x": Number(nested)}], batch)
+        assert refused
+        plain = StreamClassifier("arow")
+        plain.learn_many(DICTS[:known], ["a", "b", "p"][:known])
+        plain.learn_many([*DICTS[:-1], {"x": 2.0}], batch)
+        assert everything(model) == everything(plain)
+
+
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+@pytest.mark.parametrize("fitted", [False, True])
+@pytest.mark.parametrize("inner", ["fit", "partial_fit"])
+def test_a_kernel_must_not_teach_the_estimator_that_calls_it(call, fitted, inner):
+    refused = []
+
+    def kernel(a, b):
+        if asking:
+            with pytest.raises(RuntimeError, match="only predictions are allowed"):
+                getattr(estimator, inner)(np.eye(3), ["a", "b", "new"])
+            refused.append(1)
+        return a @ b.T
+
+    asking, estimator = False, KernelSCW1(kernel=kernel, random_state=0)
+    if fitted:
+        estimator.partial_fit(np.eye(3), ["a", "b", "a"])
+    asking = True
+    getattr(estimator, call)(np.eye(3), ["a", "b", "c"])
+    asking = False
+    assert refused
+    plain = KernelSCW1(kernel=kernel, random_state=0)
+    if fitted:
+        plain.partial_fit(np.eye(3), ["a", "b", "a"])
+    getattr(plain, call)(np.eye(3), ["a", "b", "c"])
+    assert estimator.classes_.tolist() == plain.classes_.tolist() == ["a", "b", "c"]
+    assert estimator.decision_function(np.eye(3)).tolist() == plain.decision_function(np.eye(3)).tolist()
+
+
+def test_what_the_hash_of_a_label_has_learned_is_kept():
+    class Label(str):
+        action = None
+
+        def __hash__(self):
+            if self.action is not None:
+                self.action()
+            return super().__hash__()
+
+    model = StreamClassifier("arow", class_weight={"a": 2.0})
+    model.learn_many(DICTS[:2], ["a", "b"])
+    label, asked = Label("a"), []
+
+    def nested():
+        if not asked:
+            asked.append(1)
+            model.learn_one({"inner": 1.0}, "c")
+
+    label.action = nested
+    model.learn_one({"x": 1.0}, label)
+    assert model.counts.seen == 4
+    assert model.classes == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("call", ["predict_one", "predict_proba_one", "predict_many", "predict_proba_many"])

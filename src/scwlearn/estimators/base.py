@@ -96,7 +96,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         orders = orders_of_fit(self, labels, weights, classifier.class_weights)
         calibrate = True
         for _ in range(epochs):
-            done = classifier.learn(rows, labels, order=next(orders), weights=weights, calibrate=calibrate, jobs=jobs)
+            order = next(orders)
+            with self._lock.learning:  # a kernel may call code of the user's
+                done = classifier.learn(rows, labels, order=order, weights=weights, calibrate=calibrate, jobs=jobs)
             calibrate = not classifier.learns_by_heart(done.seen)
         trial._classifier = classifier
         with interrupts_held():
@@ -153,7 +155,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             classifier.add_classes(named)
         # It learns in the memory of the present model.
         with interrupts_held():
-            classifier.learn(rows, labels, weights=weights, jobs=jobs)
+            with self._lock.learning:
+                classifier.learn(rows, labels, weights=weights, jobs=jobs)
             trial._classifier = classifier
             self._take_over(trial)
         classifier.warn(stacklevel=3)

@@ -243,7 +243,7 @@ class Classifier(ClassifyOne):
         if by_class is not None:
             by_class = spread(by_class, places, len(rows))
             weights = by_class if weights is None else weigh(by_class, weights)
-        lesson = Lesson(rows, numbers, order, weights, sample_weights, observer, calibrate, jobs, in_turn)
+        lesson = Lesson(rows, numbers, order, weights, sample_weights, observer, self._lock, calibrate, jobs, in_turn)
         # From the learner on, nothing may take effect between the changes to the parts of a classifier.
         with interrupts_held():
             before = self.counts

@@ -93,11 +93,12 @@ class ClassifyOne(ABC):
             self._learn_record(x, y, w)
 
     def _learn_record(self, x: dict[Any, Any], y: Any, w: float) -> None:
-        snapshot, rule, weighted = self.snapshot, self.config.rule, self.class_weights.given is not None
         try:
-            number = None if isinstance(y, complex) else snapshot.classes.numbers.get(y)
+            number = None if isinstance(y, complex) else self.snapshot.classes.numbers.get(y)
         except (TypeError, ValueError):  # cannot be hashed
             number = None
+        # Only now: the hash of a label of the user's class may have learned something.
+        snapshot, rule, weighted = self.snapshot, self.config.rule, self.class_weights.given is not None
         if number is None and len(snapshot.classes) < 2 and not weighted and w:
             self._learn_new_class(x, as_labels([y]), w)
             return

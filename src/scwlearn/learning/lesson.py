@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._native import Lock
 from scwlearn._util.memory import give_back_memory, memory_held
 from scwlearn._util.threads import allowed_threads
 from scwlearn.data.batch import NamedRows
@@ -64,6 +65,8 @@ class Lesson(NamedTuple):
     #: Without class weights, which must change the scores but not how often classes occur.
     sample_weights: Array | None
     observer: Observer | None
+    #: Of the classifier that learns.
+    lock: Lock
     calibrate: bool
     jobs: int = 1
     in_turn: bool = False
@@ -116,6 +119,8 @@ class Lesson(NamedTuple):
 
     def teach(self, snapshot: Snapshot) -> None:
         """Let the learner learn from the rows, and the calibration from their scores before that."""
+        # It may be a copy, whose state will replace that of the classifier: code that it calls must not change either.
+        snapshot.learner._lock = self.lock
         if not snapshot.is_binary:
             snapshot.calibration.add_classes(len(snapshot.classes) - snapshot.calibration.n_scores)
         # The calibration takes its scores twice, and new names are counted.

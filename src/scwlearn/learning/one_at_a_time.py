@@ -232,11 +232,13 @@ class OneAtATime(Growing):
 
     def check_dicts(self, rows: tuple[dict[Any, Any], ...]) -> None:
         """Raise the error that `learn_dicts` would raise for one of these dicts."""
-        (copy(self) if self.model is None else self)._check_dicts(rows)
-
-    @changing
-    def _check_dicts(self, rows: tuple[dict[Any, Any], ...]) -> None:
-        self._named_handle().vocabulary.check(rows, self._fitted().size - self.config.intercept)
+        with self._lock.changing:
+            # A copy of a learner without a model, since checking starts one.
+            checker = copy(self) if self.model is None else self
+            checker._lock = self._lock
+            one, width = checker._named_handle(), checker._fitted().size - self.config.intercept
+            with self._lock.learning:
+                one.vocabulary.check(rows, width)
 
     def _learn_dicts(self, rows: tuple[dict[Any, Any], ...], labels: NDArray[Any], *given: Any) -> None:
         weights, scores, variances, sample_weights = given

@@ -76,6 +76,7 @@ private:
         if (!Name{name, {}}.is_plain())
             refuse(PyExc_TypeError, "%U = %U; only a key that is a string or a whole number may have an object", at(name),
                    shown(value));
+        check_length(name);
         // Two keys may give the same name: "a.b", and b within a.
         example_.merge();
         read_items(value, checked(PyUnicode_FromFormat("%S.", name.ptr())), depth + 1);
@@ -158,6 +159,7 @@ private:
         const std::optional<Moment> moment =
             other.iso_text.is_valid() ? DateParser(utf8_of(other.iso_text)).parse() : std::nullopt;
         if (!moment) return false;
+        check_length(name);
         example_.merge();
         return each_date_feature(*moment, [&](std::string_view suffix, double feature) {
             const nb::object end = string_of(suffix);
@@ -179,9 +181,19 @@ private:
             refuse(PyExc_TypeError, "%U = %U; only a key that is a string or a whole number may have strings", at(name),
                    shown(word));
         if (PyUnicode_GET_LENGTH(word.ptr()) == 0) return;
+        check_length(name);
         example_.merge();
         const nb::object plain = checked(PyUnicode_FromObject(word.ptr()));
         add({name, plain}, 1.0);
+    }
+
+    // A key that is repeated in the names of several features must not be long, as in other records.
+    void check_length(const nb::object& name) const {
+        if (!PyUnicode_Check(name.ptr()) || PyUnicode_GET_LENGTH(name.ptr()) <= kLongestKey) return;
+        const nb::object start = checked(PyUnicode_Substring(name.ptr(), 0, 40));
+        refuse(PyExc_ValueError,
+               "%U has the key %U...; the key of several features must have at most %lld characters, with those above it",
+               example_at(row_), shown(start), kLongestKey);
     }
 
     void add_words(const nb::object& name, const nb::object& bag) {

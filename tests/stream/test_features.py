@@ -31,6 +31,54 @@ def records(count=60):
         yield record, "spam" if spam else "ham"
 
 
+# Under a key, with the number of characters that it has in addition to that of the key.
+VALUES = {
+    "number": (1.0, None),
+    "missing": (None, None),
+    "empty string": ("", None),
+    "empty bag": ([], None),
+    "string": ("word", 0),
+    "bag": (["one", "two"], 0),
+    "set": ({"one", "two"}, 0),
+    "date": (dt.datetime(2026, 11, 17, 10), 0),
+    "dict": ({"n": 1.0}, 0),
+    "empty dict": ({}, 0),
+    "bag in a dict": ({"n": ["one", "two"]}, 2),
+    "number in a dict": ({"n" * 300: 1.0}, 0),
+    "dict in a dict": ({"n": {"n": 1.0}}, 2),
+}
+
+
+@pytest.mark.parametrize(("value", "added"), VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize("length", [254, 255, 256, 257, 300])
+@pytest.mark.parametrize("letter", ["k", "é", "\U0001f600"])
+@pytest.mark.parametrize("settings", [{}, {"max_features": 9, "overflow": "hash"}, {"max_features": 9}])
+def test_the_key_of_several_features_has_a_limit_with_declared_features_and_without(
+    value, added, length, letter, settings
+):
+    record, limit = (
+        {letter * length: value},
+        "the key of several features must have at most 256 characters, with those above",
+    )
+    for features in None, Features(kinds={"other": "text"}):
+        model = StreamClassifier("arow", features=features, **settings)
+        model.learn_one({"a": 1.0}, "a")
+        before = full_state(model)
+        for call in (
+            lambda model=model: model.learn_one(record, "a"),
+            lambda model=model: model.learn_many([{"b": 1.0}, record], ["a", "b"]),
+            lambda model=model: model.predict_one(record),
+            lambda model=model: model.predict_many([{}, record]),
+        ):
+            if added is None or length + added <= 256:
+                call()
+                continue
+            with pytest.raises(ValueError, match=limit) as error:
+                call()
+            assert len(str(error.value)) < 300
+            assert full_state(model) == before
+
+
 @pytest.mark.parametrize("settings", [{}, {"scale": "rms"}, {"max_features": 64, "overflow": "hash"}])
 def test_a_record_equals_its_features_by_name(settings):
     raw, named = StreamClassifier("scw1", features=FEATURES, **settings), StreamClassifier("scw1", **settings)

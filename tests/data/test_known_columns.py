@@ -46,6 +46,27 @@ def test_strings_that_a_model_has_learned_are_the_same_in_cells(records):
     assert read("".join(json.dumps(record) + "\n" for record in records).encode(), known) == expected
 
 
+CELLS = st.lists(st.tuples(STRINGS, STRINGS), max_size=8)
+KNOWN = st.sets(st.sampled_from(["a", "a=x", "b", "b=12"]))
+
+
+@given(CELLS, CELLS, KNOWN)
+def test_what_the_first_records_decide_about_cells_holds_for_all_later_ones(first, then, known):
+    one, two = (
+        b"a,b,label\n" + "".join(f"{a},{b},1\n" for a, b in [*part, ("1", "1")]).encode() for part in (first, then)
+    )
+
+    def rows(*texts, schema=None, names=lambda: known):
+        options = ReaderOptions(detects=False, known_names=names, on_error="skip")
+        schema, batches = read_batches([io.BytesIO(text) for text in texts], schema, options)
+        return schema, [row for batch in batches for row in features(batch)]
+
+    schema, expected = rows(one, two)
+    # A worker has the schema, and its model may have learned more.
+    for names in None, lambda: ["a", "b", "a=12", "b=x", "b=12"]:
+        assert rows(one, schema=schema, names=names)[1] + rows(two, schema=schema, names=names)[1] == expected
+
+
 def test_a_model_of_strings_predicts_the_same_for_cells():
     model = StreamClassifier("arow")
     records = [{"ok": ["True", "False", "Unknown"][i % 3], "n": i % 4} for i in range(60)]

@@ -56,6 +56,8 @@ class Schema:
         What the user should know about the data, as errors that are not raised.
     is_fixed : bool
         Whether a model or earlier data determine what values mean, so that nothing is detected.
+    is_resolved : bool
+        Whether a reader has completed the schema, so that the kinds of its columns are final, "auto" as well.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Schema:
     is_delimiter_given: Annotated[bool, NOT_STORED] = field(default=False, compare=False)
     notes: Annotated[tuple[DataError, ...], NOT_STORED] = field(default=(), compare=False)
     is_fixed: Annotated[bool, NOT_STORED] = field(default=False, compare=False)
+    is_resolved: Annotated[bool, NOT_STORED] = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.header is not None:
@@ -107,7 +110,7 @@ class Schema:
 
     def fixed(self, features: Features) -> Schema:
         """Return the schema of a model with these features, so that nothing is detected but the delimiter."""
-        return replace(self, features=features, is_fixed=True, is_delimiter_given=False)
+        return replace(self, features=features, is_fixed=True, is_resolved=False, is_delimiter_given=False)
 
 
 def spec_of(schema: Schema, options: ReaderOptions) -> FeatureSpec:

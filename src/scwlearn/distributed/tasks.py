@@ -32,6 +32,7 @@ from scwlearn.learning.counters import Counts
 from scwlearn.learning.merging import merge_group
 from scwlearn.learning.merging.gaussians import check_merge_rule, check_same
 from scwlearn.runs.train import TrainingRun
+from scwlearn.runs.trained_model import TrainedModel
 
 # Errors of skipped examples that a part describes.
 _DESCRIBED_ERRORS = 3
@@ -155,10 +156,12 @@ class LearnFiles:
         check_version(self.version)
         began = time.perf_counter()
         skipped = SkippedRecords()
-        options = replace(self.options, skipped=skipped, read_ahead=False, on_read=None)
         run = TrainingRun(
             unpack(start).learner, probabilities=self.probabilities, calibrate=self.calibrate, coarse_curve=True
         )
+        # The schema says how the columns of the first file are read; later files may have others.
+        known_names = TrainedModel(run.classifier).reading["known_names"]
+        options = replace(self.options, skipped=skipped, read_ahead=False, on_read=None, known_names=known_names)
         try:
             with closing(read_part(self.part, self.schema, options)) as batches:
                 run.run(lambda epoch: self._ordered(batches))

@@ -205,7 +205,7 @@ def after_training(classifier: Classifier, schema: Schema | None, resumed: Train
         return TrainedModel(classifier, schema)
     if schema is not None:
         # The features of the model stay; which columns of a CSV file are numeric is known for the file only.
-        schema = replace(schema, features=classifier.features)
+        schema = replace(schema, features=classifier.features, is_resolved=False)
     return replace(resumed, classifier=classifier, schema=schema, record=None)
 
 

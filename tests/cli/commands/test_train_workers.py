@@ -20,7 +20,7 @@ def data(tmp_path):
 
 
 def train(data, *arguments, code=0):
-    assert run(["train", data, *map(str, arguments)]) == code
+    assert run(["train", *map(str, [data, *arguments])]) == code
 
 
 def test_the_model_does_not_depend_on_the_workers(data, tmp_path):
@@ -65,6 +65,26 @@ def test_resuming_and_epochs(data, tmp_path):
     train(data, "-m", tmp_path / "a", "-q")
     train(data, "--resume", tmp_path / "a", "--workers", 2, "--epochs", 2, "-m", tmp_path / "b", "-q")
     assert scwlearn.load(tmp_path / "b").n_seen_ == 9000
+
+
+def test_workers_read_the_columns_of_a_resumed_model_as_one_stream_does(tmp_path):
+    # The model knows numbers and strings of v, so each cell decides; b is new, and its first cells are strings.
+    values = [1, 2, "abc", "de"]
+    lines = [{"v": values[i % 4], "n": i % 5, "label": "ab"[i % 2]} for i in range(200)]
+    (tmp_path / "v.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    header, rows = (
+        "v,n,b,label\n",
+        [f"{values[i * i % 7 % 4]},{i % 5},{'x' * (i < 99)}{i},{'ab'[i % 2]}\n" for i in range(2000)],
+    )
+    for number in 1, 2:
+        (tmp_path / f"{number}.csv").write_text(header + "".join(rows))
+    train(tmp_path / "v.jsonl", "-m", tmp_path / "v.model", "-q")
+    names = []
+    for workers in [], ["--workers", 2, "--parts", 3]:
+        files = tmp_path / "1.csv", tmp_path / "2.csv"
+        train(*files, "--resume", tmp_path / "v.model", "-m", tmp_path / "w.model", "-q", *workers)
+        names.append({*read(tmp_path / "w.model").learner.learner.vocabulary.names})
+    assert names[0] == names[1]
 
 
 @pytest.mark.parametrize(

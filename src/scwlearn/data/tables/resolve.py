@@ -115,7 +115,8 @@ def resolve_kinds(
     label = schema.label if schema.label in names and not options.ignores_labels else None
     if is_complete(schema) or schema.is_fixed:
         if untyped and schema.is_fixed:
-            schema = replace(schema, features=schema.features.declare(_kinds_of_cells(schema, names, values, options)))
+            kinds = _kinds_of_cells(schema, names, values, options)
+            schema = replace(schema, features=schema.features.declare(kinds), is_resolved=True)
         if label is None or schema.label_kind is not None:
             return schema
         return replace(schema, label_kind=label_kind(values.get(label, ()), schema.features, untyped=untyped))
@@ -133,13 +134,16 @@ def _kinds_of_cells(
     """Return the kinds of the columns of text of which a model has learned values with types.
 
     The features that it knows show them. Of a column without any, the first cells decide, unless nothing is learned:
-    then its features have no weight, and an eager reader need not wait for them. Otherwise each cell decides.
+    then its features have no weight, and an eager reader need not wait for them. Otherwise each cell decides. What was
+    decided for an earlier file or part is not asked again.
     """
     declared, owner_of = schema.features, schema.features.spec().owner_of
     untyped = []
     for name in names:
         owner = owner_of(name)
-        if name not in (schema.label, schema.weight) and declared.kinds.get(owner or "", declared.others) == "auto":
+        is_decided = schema.is_resolved and owner in declared.kinds
+        is_auto = declared.kinds.get(owner or "", declared.others) == "auto"
+        if is_auto and not is_decided and name not in (schema.label, schema.weight):
             untyped.append(name)
     kinds = known_kinds(untyped, options.known_names()) if untyped and options.known_names is not None else {}
     if not is_complete(schema) and (options.known_names is None or not options.ignores_labels):

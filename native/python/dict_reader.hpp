@@ -143,9 +143,8 @@ private:
             example_.key_type = nb::borrow(name.type());
             key_type_ = Py_TYPE(name.ptr());
         } else if (Py_TYPE(name.ptr()) != key_type_) {
-            const nb::object type = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(key_type_), "__name__"));
             refuse(PyExc_TypeError, "keys of mixed types: %U has the key %U, where all before are of type %S; use one type",
-                   example_at(row_), shown(key), type);
+                   example_at(row_), shown(key), name_of_type(key_type_));
         }
         // Two keys may give the same name, or differ from each other but not from a known name.
         if (!name.is(key) || !Name{name, {}}.is_plain()) example_.merge();

@@ -271,6 +271,10 @@ private:
     // Whether an example may not have that many features.
     bool is_too_many(std::int64_t features) const noexcept { return most_ && !hashed() && features > *most_; }
 
+    static nb::object name_of_type(PyTypeObject* type) {
+        return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__name__"));
+    }
+
     // Raises an error unless the names are plain and have the type of the known names.
     void check_names(const nb::list& names) const {
         PyTypeObject* type = reinterpret_cast<PyTypeObject*>(key_type_.ptr());
@@ -280,8 +284,16 @@ private:
     // The same for a name; null takes its type.
     static void check_name(nb::handle name, PyTypeObject*& type) {
         if (type == nullptr) type = Py_TYPE(name.ptr());
-        if (!Name{name, {}}.is_plain() || Py_TYPE(name.ptr()) != type)
-            refuse(PyExc_TypeError, "got the name %R; names are strings, or whole numbers, and all of one type", name);
+        if (!Name{name, {}}.is_plain())
+            refuse(PyExc_TypeError, "got the name %R; a name is a string or a whole number", name);
+        if (Py_TYPE(name.ptr()) == type) return;
+        if (type == &PyLong_Type)
+            refuse(PyExc_TypeError,
+                   "keys of mixed types: got the name %R, but all names before are whole numbers, and the columns of a "
+                   "frame, table or file are strings; pass dicts with whole numbers as keys, such as frame.to_dict('records')",
+                   name);
+        refuse(PyExc_TypeError, "keys of mixed types: got the name %R, where all before are of type %S; use one type", name,
+               name_of_type(type));
     }
 
     std::optional<std::int64_t> most_;

@@ -138,7 +138,7 @@ def test_named_and_unnamed_rows_do_not_mix() -> None:
     by_name.learn(named([{"a": 1.0}]), [1])
     with pytest.raises(ValueError, match="has learned from features with names"):
         by_name.learn([[1.0]], [1])
-    with pytest.raises(TypeError, match="got the name 3; names are strings, or whole numbers, and all of one type"):
+    with pytest.raises(TypeError, match="keys of mixed types: got the name 3, where all before are of type str"):
         by_name.learn(named([{3: 1.0}]), [1])
 
 
@@ -325,7 +325,7 @@ def test_votes_that_do_not_fit_the_names_change_nothing() -> None:
     refused(ValueError, "values and columns must have the same length", *ab, [0, 1], [0, 2], values=[1.0])
     refused(ValueError, "offsets must not exceed the number of values", *ab, [0, 1], [0, 3])
     refused(ValueError, "order must hold row numbers", *ab, [0, 1], [0, 2], order=[1])
-    refused(TypeError, "got the name 2; names are strings", ["a", 2], [1, 2], [0, 1], [0, 2])
+    refused(TypeError, "keys of mixed types: got the name 2", ["a", 2], [1, 2], [0, 1], [0, 2])
     with pytest.raises(ValueError, match=not_hashed):
         Vocabulary(8).hashes(["a"])
     with pytest.raises(ValueError, match="the names of this vocabulary are hashed"):

@@ -1,6 +1,7 @@
 """Tables give the bits of their dicts, where a table knows names, sizes or products that dicts bring one by one."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -16,6 +17,28 @@ def assert_same_bits(new, records, labels):
     assert table._classifier.weights().tolist() == each._classifier.weights().tolist()
     assert table.predict_proba_many(records).tolist() == each.predict_proba_many(records).tolist()
     return table, each
+
+
+@pytest.mark.parametrize("call", ["learn_many", "predict_many", "predict_proba_many"])
+def test_an_error_says_that_columns_are_strings_where_names_are_whole_numbers(call):
+    frame, labels = pd.DataFrame([[1.0, 0.0], [0.0, 1.0]]), ["a", "b"]
+    model = StreamClassifier("arow")
+    model.learn_many(frame.to_dict("records"), labels)
+    before = full_state(model)
+    message = (
+        r"^keys of mixed types: got the name '0', but all names before are whole numbers, and the columns of a frame, "
+        r"table or file are strings; pass dicts with whole numbers as keys, such as frame\.to_dict\('records'\)$"
+    )
+    given = (frame, labels) if call == "learn_many" else (frame,)
+    with pytest.raises(TypeError, match=message):
+        getattr(model, call)(*given)
+    assert full_state(model) == before
+    # As it says.
+    assert model.predict_many(frame.to_dict("records")) == labels
+    model = StreamClassifier("arow")
+    model.learn_many(frame, labels)
+    with pytest.raises(TypeError, match=r"keys of mixed types: .* has the key 0, where all before are of type str"):
+        getattr(model, call)(frame.to_dict("records"), *given[1:])
 
 
 @pytest.mark.parametrize("classes", [2, 4])

@@ -69,8 +69,8 @@ public:
         const TakenLock taken(lock_);
         if (!taken || !is_current()) return nb::none();
         const ReentrancyGuard guard(is_learning());
-        model_.check(y);
-        if (!model_.has_room(y)) return nb::none();
+        model_.check(y, w);
+        if (!model_.has_room(y, w)) return nb::none();
         const Rows row = row_of(vector);
         if (w == 0.0)
             return answer(model_.scores(),
@@ -102,7 +102,7 @@ public:
         const auto learn = [&](double* scores, std::int64_t count) {
             learned = learn_dict(x, y, w, scores, count, variance_);
         };
-        model_.check(y);
+        model_.check(y, w);
         nb::object scores = answer(w == 0.0 ? model_.scores() : model_.scores_after(y), learn);
         return learned ? scores : nb::none();
     }
@@ -117,8 +117,8 @@ public:
 
     bool learn_dict(const nb::dict& x, double y, double w, double* scores, std::int64_t count,
                     double& variance) override {
-        model_.check(y);
-        if (!model_.has_room(y) || !learn_named(x, y, w, w, -1, scores, count)) return false;
+        model_.check(y, w);
+        if (!model_.has_room(y, w) || !learn_named(x, y, w, w, -1, scores, count)) return false;
         variance = variance_;
         return true;
     }
@@ -151,11 +151,10 @@ public:
             const double y = model_.label(labels, row);
             const std::int64_t number = static_cast<std::int64_t>(row), called = rows.size() == 1 ? -1 : number;
             require(w >= 0.0 && std::isfinite(w) && own >= 0.0 && std::isfinite(own), "weights must be finite and >= 0");
-            // A row of weight 0 introduces no class.
-            if (w != 0.0) model_.check(y);
+            model_.check(y, w);
             require((w == 0.0 ? model_.scores() : model_.scores_after(y)) <= count,
                     "scores must have one score per row and class");
-            if (w != 0.0 && !model_.has_room(y)) return row;
+            if (!model_.has_room(y, w)) return row;
             double* const line = scores.data() + number * count;
             if (!learn_named(dict_at(rows, row), y, w, own, called, line, count)) return row;
             if (variances) variances->data()[row] = w == 0.0 ? 0.0 : variance_;

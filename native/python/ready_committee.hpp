@@ -51,11 +51,11 @@ public:
     std::int64_t scores() const { return members_[0].scores(); }
     std::int64_t scores_after(double y) const { return members_[0].scores_after(y); }
     bool can_score(std::int64_t count) const { return members_[0].can_score(count); }
-    bool has_room(double y) const noexcept {
-        if (!is_binary() && y >= static_cast<double>(n_scores_)) return false;
-        return std::all_of(members_.begin(), members_.end(), [y](const ReadyModel& m) { return m.has_room(y); });
+    bool has_room(double y, double w) const noexcept {
+        if (!is_binary() && w != 0.0 && y >= static_cast<double>(n_scores_)) return false;
+        return std::all_of(members_.begin(), members_.end(), [=](const ReadyModel& m) { return m.has_room(y, w); });
     }
-    void check(double y) const { members_[0].check(y); }
+    void check(double y, double w) const { members_[0].check(y, w); }
     double label(const Labels& labels, std::size_t row) const { return members_[0].label(labels, row); }
     void check_type(const Labels& labels) const { members_[0].check_type(labels); }
 

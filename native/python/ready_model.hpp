@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "python/example.hpp"
 
@@ -56,13 +57,19 @@ public:
         return is_binary() ? 1 : std::max(scores(), static_cast<std::int64_t>(y) + 1);
     }
     bool can_score(std::int64_t count) const { return is_binary() ? count == 1 : count <= scores(); }
-    bool has_room(double y) const noexcept { return is_binary() || y < static_cast<double>(model_.lanes); }
+    // Whether there is room for the class of an example of label y and weight w.
+    bool has_room(double y, double w) const noexcept {
+        return is_binary() || w == 0.0 || y < static_cast<double>(model_.lanes);
+    }
 
-    void check(double y) const {
-        const bool is_class = y >= 0.0 && y <= static_cast<double>(scores()) && y == std::floor(y);
+    // Raises an error unless an example of weight w may have the label y: any class number if it adds no class.
+    void check(double y, double w) const {
+        const double end = w == 0.0 ? std::numeric_limits<ClassNumber>::max() : static_cast<double>(scores()) + 1.0;
+        const bool is_class = y >= 0.0 && y < end && y == std::floor(y);
         if (is_binary() ? y == 1.0 || y == -1.0 : is_class) return;
         refuse(PyExc_ValueError,
                is_binary() ? "a learner's labels are -1 and +1, got y = %R"
+               : w == 0.0  ? "a label must be the number of a class, got y = %R"
                            : "a label must be the number of a known class, or the next, got y = %R",
                nb::float_(y));
     }

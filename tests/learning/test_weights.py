@@ -5,9 +5,12 @@ import math
 import numpy as np
 import pytest
 from scipy import sparse
+from stress.model_state import everything
 
 from learner_examples import draw_examples, state
 from scwlearn import KernelLearner, Learner
+from scwlearn.learning.committee import learner_type
+from scwlearn.learning.committee.config import configure
 from scwlearn.rules import HOLD, Step, all_rules, part_of
 
 MARGINS = [(-1.3, 0.7), (0.2, 2.5), (-0.1, 1.0), (-8.0, 0.01)]
@@ -173,6 +176,36 @@ def test_a_weight_of_zero_starts_no_model():
     assert learner.learn([[1.0, 2.0]], [1], weights=[0.0]).seen == 0
     assert learner.learn_one([1.0, 2.0], 1, 0.0) == 0.0
     assert learner.model is None
+
+
+FORMS = {
+    "vector": lambda learner, y, w: learner.learn_one([1.0], y, w),
+    "rows": lambda learner, y, w: learner.learn([[1.0]], [y], weights=[w]),
+    "dict": lambda learner, y, w: learner.learn_one({"a": 1.0}, y, w),
+    "dicts": lambda learner, y, w: learner.learn_many([{"a": 1.0}], [y], [w]),
+}
+
+
+@pytest.mark.parametrize("rule", ["arow", "auto"])
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("known", [0, 1, 2, 5])
+def test_an_example_of_weight_zero_may_have_any_class_number(rule, form, known):
+    config = configure(rule, {})
+    learner = learner_type(config).from_config(config, 0)
+    for label in range(known):
+        form(learner, label, 1.0)
+    before = everything(learner)
+    for label in (0, 1, 2, 3, 100, 2**31 - 2):
+        form(learner, label, 0.0)
+        assert everything(learner) == before
+    for wrong in (-1, 0.5, 2**31 - 1, 1e300, np.nan, np.inf):
+        with pytest.raises(ValueError, match="label"):
+            form(learner, wrong, 0.0)
+        assert everything(learner) == before
+    with pytest.raises(ValueError, match="label"):
+        form(learner, known + 1, 1.0)
+    form(learner, known, 1.0)
+    assert learner.n_classes == known + 1
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,24 @@ def test_batches_without_labels_and_weights_may_be_among_those_with_them(format)
         written(iter(batches[::-1]), format, columns={"x": "numeric"})
 
 
+@pytest.mark.parametrize("format", CELLS)
+@pytest.mark.parametrize("labels", [["NA", "a"], ["01", "a"]])
+def test_batches_without_labels_count_among_the_records_that_show_what_labels_are(format, labels):
+    empty = made([{"x": 1.0}] * 400, None)
+    with pytest.raises(ValueError, match="the labels of CSV and TSV are read as numbers"):
+        written([empty] * 3 + [made([{"x": 1.0}] * 2, labels)], format)
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "jsonl"])
+def test_a_column_without_one_kind_is_not_written(format):
+    batch = made([{"zip": 12.0, "a": 1.0}, {"zip=ab": 1.0}], ["x", "y"])
+    message = "the column 'zip' must be numeric, categorical, text or date to be written, not auto"
+    with pytest.raises(ValueError, match=exactly(message)):
+        written([batch], format, columns={"zip": "auto", "a": "numeric"})
+    text = written([made([{"a": 1.0}], ["x"])], format, columns={"zip": "ignore", "a": "numeric"})
+    assert read(text, label="label")[1:] == ([{"a": 1.0}], ["x"])
+
+
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
 @pytest.mark.parametrize("labels", [(True, 2), (2, True), (1, 2.5), (2.5, 1), (True, 2.5), (None, 2), (None, "a")])
 def test_the_type_of_labels_is_that_of_all_batches(format, labels):

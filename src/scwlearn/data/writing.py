@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from scwlearn._util.checks import check_bool, check_choice, is_unicode
 from scwlearn.data.batch import Batch, NamedRows
-from scwlearn.data.features import Features, date_features
+from scwlearn.data.features import STRING, Features, date_features
 from scwlearn.data.formats import Format, format_names, get_format
 from scwlearn.data.io.errors import DataError, shown
 from scwlearn.data.io.output import Target, open_output
@@ -142,7 +142,13 @@ def _written_columns(columns: Mapping[str, str]) -> dict[str, str]:
     """Return the columns to write. A date cannot be recovered from its features, so each of them is a column."""
     written: dict[str, str] = {}
     for name, kind in columns.items():
-        written |= dict.fromkeys(date_features(name), "numeric") if kind == "date" else {name: kind}
+        if kind == "auto":
+            problem = f"the column {shown(name)} must be numeric, categorical, text or date to be written, not auto"
+            raise DataError(problem)
+        if kind == "date":
+            written |= dict.fromkeys(date_features(name), "numeric")
+        elif kind != "ignore":
+            written[name] = "categorical" if kind == STRING else kind
     return written
 
 

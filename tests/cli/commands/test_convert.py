@@ -195,3 +195,11 @@ def test_a_label_may_come_late(tmp_path, capsys, to):
     data.write_text("a,b,target\n" + "1,2,\n" * 200_000 + "1,1,yes\n")
     assert run(["convert", str(data), "-o", str(out), "--label", "target"]) == 0
     assert capsys.readouterr().err == f"wrote 200,001 examples to {out}\n"
+
+
+@pytest.mark.parametrize("to", ["csv", "jsonl", "parquet"])
+def test_a_later_file_may_bring_the_column_of_weights(tmp_path, to):
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    one.write_text("label,a\n1,2\n")
+    two.write_text("label,a,w\n1,2,3\n")
+    assert run(["convert", str(one), str(two), "-o", str(tmp_path / f"out.{to}"), "--weight", "w", "-q"]) == 0

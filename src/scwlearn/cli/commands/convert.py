@@ -170,12 +170,12 @@ def _convert_data(output: Path, given: dict[str, Any]) -> None:
         features = schema.features
         is_made = bool(features.interactions or features.char_ngrams or features.ngram > 1)
         columns = schema.columns if features.others == "ignore" and not is_made else None
-        is_table = get_format(to).fixed_columns
-        # Read once to find the columns, the type of the labels and whether there are weights, and again to write them.
-        if not data.is_pipe and (is_table or schema.format == "vw"):
-            whole = _Passes(whole, lambda: _labelled(data.examples(), schema))
-        elif is_table and columns is None:
-            whole = [*whole]
+        if "label" in get_format(to).options:
+            # Read once to find the columns, the type of the labels and whether there are weights, and again to write.
+            if not data.is_pipe:
+                whole = _Passes(whole, lambda: _labelled(data.examples(), schema))
+            elif get_format(to).fixed_columns and columns is None:
+                whole = [*whole]
         count = write_batches(
             whole,
             sys.stdout.buffer if str(output) == STDIO else output,

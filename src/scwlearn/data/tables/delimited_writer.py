@@ -88,7 +88,7 @@ class _LabelCells:
 
     def check(self, batch: Batch, lines: Sequence[str]) -> None:
         """Raise a DataError for a label that is read as another one."""
-        if batch.labels is None or batch.labels.dtype.kind not in "UO":
+        if batch.labels is not None and batch.labels.dtype.kind not in "UO":
             return
         labels, start = label_values(batch), 0
         while self._are_numbers is None and start < len(batch):

@@ -221,9 +221,10 @@ def test_a_rule_must_not_teach_the_classifier_that_asks_it(monkeypatch, way, bat
 
 
 @pytest.mark.parametrize("batch", BATCHES.values(), ids=BATCHES)
-def test_a_number_must_not_teach_the_classifier_that_reads_it(batch):
+@pytest.mark.parametrize("name", ["arow", "auto"])
+def test_a_number_must_not_teach_the_classifier_that_reads_it(name, batch):
     for known in (0, 1, 2, 3):
-        model, refused = StreamClassifier("arow"), []
+        model, refused = StreamClassifier(name), []
         model.learn_many(DICTS[:known], ["a", "b", "p"][:known])
 
         def nested(model=model, refused=refused):
@@ -233,7 +234,7 @@ def test_a_number_must_not_teach_the_classifier_that_reads_it(batch):
 
         model.learn_many([*DICTS[:-1], {"x": Number(nested)}], batch)
         assert refused
-        plain = StreamClassifier("arow")
+        plain = StreamClassifier(name)
         plain.learn_many(DICTS[:known], ["a", "b", "p"][:known])
         plain.learn_many([*DICTS[:-1], {"x": 2.0}], batch)
         assert everything(model) == everything(plain)

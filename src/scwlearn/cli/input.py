@@ -163,11 +163,10 @@ class Input:
             yield
         self._bar = None
 
-    def check_learned(self, seen: int, read: int) -> None:
-        """Raise a ValueError if none of the examples that were read was learned from."""
+    def check_learned(self, seen: int) -> None:
+        """Raise a ValueError if no example was learned from; the readers refuse data without any."""
         if not seen:
-            why = ", as all have the weight 0" if read else ""
-            raise ValueError(f"{', '.join(self.names)}: no examples to learn from{why}")
+            raise ValueError(f"{', '.join(self.names)}: no examples to learn from, as all have the weight 0")
 
     def report_skipped(self) -> None:
         """Print how many examples were skipped, and the first few errors."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -18,12 +18,10 @@ import numpy as np
 
 from scwlearn import __version__
 from scwlearn._util.threads import one_thread
-from scwlearn.data.batch import Batch
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.parts import Part, read_part
 from scwlearn.data.schema import Schema
-from scwlearn.data.shuffle import shuffled
 from scwlearn.distributed.errors import OtherVersion, UnreadablePart
 from scwlearn.distributed.plan import tree
 from scwlearn.files import SavedModel
@@ -156,22 +154,29 @@ class LearnFiles:
         check_version(self.version)
         began = time.perf_counter()
         skipped = SkippedRecords()
+        place = self.place
+        seed = np.random.SeedSequence([self.seed, place.epoch, place.round, place.part]).generate_state(1)[0]
         run = TrainingRun(
-            unpack(start).learner, probabilities=self.probabilities, calibrate=self.calibrate, coarse_curve=True
+            unpack(start).learner,
+            shuffle_buffer=self.shuffle_buffer,
+            seed=int(seed),
+            probabilities=self.probabilities,
+            calibrate=self.calibrate,
+            coarse_curve=True,
         )
         # The schema says how the columns of the first file are read; later files may have others.
         known_names = TrainedModel(run.classifier).reading["known_names"]
         options = replace(self.options, skipped=skipped, read_ahead=False, on_read=None, known_names=known_names)
         try:
             with closing(read_part(self.part, self.schema, options)) as batches:
-                run.run(lambda epoch: self._ordered(batches))
+                run.run(lambda epoch: batches)
         except (OSError, ValueError) as error:
-            unreadable = UnreadablePart(f"{self.place} ({self.part})", error)
+            unreadable = UnreadablePart(f"{place} ({self.part})", error)
             if not self.skip_unreadable:
                 raise unreadable from error
             # Without hints, which would have to name options.
             why = unreadable.render(lambda option: None)
-            return Learned(pack(unpack(start), start), (Report(self.place, str(self.part), self.size, error=why),))
+            return Learned(pack(unpack(start), start), (Report(place, str(self.part), self.size, error=why),))
         model = pack(SavedModel.from_classifier(run.classifier), start)
         about: dict[str, Any] = {
             "skipped": skipped.count,
@@ -181,12 +186,7 @@ class LearnFiles:
             "sent": len(model),
             "memory": peak_memory(),
         }
-        return Learned(model, (Report(self.place, str(self.part), self.size, **_results(run), **about),))
-
-    def _ordered(self, batches: Iterable[Batch]) -> Iterable[Batch]:
-        place = self.place
-        seed = np.random.SeedSequence([self.seed, place.epoch, place.round, place.part]).generate_state(1)[0]
-        return shuffled(batches, self.shuffle_buffer, int(seed))
+        return Learned(model, (Report(place, str(self.part), self.size, **_results(run), **about),))
 
 
 def _results(run: TrainingRun) -> dict[str, Any]:

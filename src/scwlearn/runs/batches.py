@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,12 @@ from numpy.typing import NDArray
 from scwlearn.data.batch import Batch, NamedRows
 from scwlearn.data.labels import FIRST_INEXACT, Classes
 from scwlearn.data.rows import Rows
+from scwlearn.data.weights import ClassWeights
 from scwlearn.learning.learner import Learner
+from scwlearn.runs.config import ModelConfig
 
 if TYPE_CHECKING:
+    from scwlearn.learning.classifier import Classifier
     from scwlearn.runs.coverage import CoverageCounter
     from scwlearn.runs.trained_model import TrainedModel
 
@@ -36,6 +40,23 @@ def training_labels(examples: Batch) -> NDArray[Any]:
         )
     integers = labels.astype(np.int64)
     return integers if (integers == labels).all() else labels
+
+
+def learned_examples(batches: Iterable[Batch], model: ModelConfig | Classifier) -> Iterator[Batch]:
+    """Yield the examples of a weight other than 0, by the class weights of a model, too.
+
+    The others take no part in what depends on the number of examples, such as shuffling.
+    """
+    class_weights = None if isinstance(model, ModelConfig) else model.class_weights
+    for examples in batches:
+        labels = training_labels(examples)
+        if class_weights is None:
+            assert isinstance(model, ModelConfig)
+            class_weights = ClassWeights(model.for_labels(labels).settings.get("class_weight"))
+        rows = class_weights.rows_of_weight(labels, None, examples.weights)
+        learned = examples if isinstance(rows, slice) else examples.take(rows)
+        if len(learned):
+            yield learned
 
 
 def check_label_type(labels: NDArray[Any], classes: Classes, examples: Batch) -> None:

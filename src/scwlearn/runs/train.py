@@ -25,7 +25,7 @@ from scwlearn.learning.counters import Counts
 from scwlearn.learning.data_warnings import has_many_labels
 from scwlearn.learning.examine import describe_sizes
 from scwlearn.learning.progressive import ProgressiveValidation, curve_steps, is_curve_step
-from scwlearn.runs.batches import check_label_type, numbers_as_names, training_labels
+from scwlearn.runs.batches import check_label_type, learned_examples, numbers_as_names, training_labels
 from scwlearn.runs.config import ModelConfig
 from scwlearn.runs.metrics import ProgressiveMetrics, label_ranks, log_losses, majority_baseline
 from scwlearn.runs.trained_model import TrainedModel, after_training
@@ -116,7 +116,8 @@ class TrainingRun:
     def run(self, read: Callable[[int], Iterable[Batch]]) -> None:
         """Learn from the batches that `read` returns for each epoch, from 0, in the order of the data."""
         for epoch in range(self.epochs):
-            before, batches = self.counts, self._hold_out(read(epoch), keep=epoch == 0)
+            before = self.counts
+            batches = self._hold_out(learned_examples(read(epoch), self.model), keep=epoch == 0)
             for part in shuffled(batches, self.shuffle_buffer, self.seed + epoch):
                 self.learn(part)
             done = self.counts - before
@@ -289,7 +290,7 @@ class TrainingRun:
             read += len(examples)
             # An example is held out where the target count reaches the next integer.
             held_out = np.floor((numbers + 1) * self.holdout) > np.floor(numbers * self.holdout)
-            kept = np.flatnonzero(held_out & (_weights(examples) != 0))
+            kept = np.flatnonzero(held_out)
             if keep and len(kept):
                 self.held_out.append(examples.take(kept))
             if not held_out.all():

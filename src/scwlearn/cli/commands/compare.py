@@ -45,7 +45,7 @@ def command(**given: Any) -> None:
     paired t-test against the best.
     """
     from scwlearn.cli.input import Input
-    from scwlearn.runs.batches import training_labels
+    from scwlearn.runs.batches import learned_examples, training_labels
     from scwlearn.runs.compare import compare, read_all, standings
     from scwlearn.runs.metrics import LabelCounts
     from scwlearn.runs.warnings import training_warnings
@@ -54,16 +54,16 @@ def command(**given: Any) -> None:
     data, permutations = Input(given, configs[0]), given["permutations"]
     check_outputs({"--plot": given["plot"]}, data.files)
     with data.progress("reading"), closing(data.examples()) as batches:
-        examples = read_all(batches, given["limit"])
+        learned = [*learned_examples([read_all(batches, given["limit"])], configs[0])]
     data.report_skipped()
+    data.check_learned(len(learned))
+    (examples,) = learned
     sizes = {"example": len(examples), "algorithm": len(configs), "order": permutations}
     data.terminal.note(", ".join(plural(size, noun) for noun, size in sizes.items()))
     how = {name: given[name] for name in ("permutations", "seed", "tune")}
     # Tuning counts as one order.
     with data.terminal.progress((permutations + given["tune"]) * len(configs), "comparing") as report:
         found = standings(compare(examples, configs, report, **how))
-    # Those of examples and of classes.
-    data.check_learned(found[0].runs.seen[-1], len(examples))
     counts = LabelCounts()
     counts.update(training_labels(examples), examples.weights)
     about = len(examples), found[0].runs.mean_error, counts.labels, counts.baseline()

@@ -158,7 +158,7 @@ def _train(given: dict[str, Any], data: Input, model: ModelConfig | TrainedModel
             if run is not None and run.counts.seen:
                 terminal.note(_stopped(run, path))
             raise
-        data.check_learned(run.counts.seen, run.has_begun)
+        data.check_learned(run.counts.seen)
         result = trained_model(run, data, given)
         table.finish(run.points[-1])
         if epochs > 1:

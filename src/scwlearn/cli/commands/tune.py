@@ -72,6 +72,7 @@ def command(**given: Any) -> None:
     """
     from scwlearn.cli.input import Input
     from scwlearn.data.shuffle import shuffled
+    from scwlearn.runs.batches import learned_examples
     from scwlearn.runs.train import TrainingRun
     from scwlearn.runs.tune import ModelBatch, best_first
     from scwlearn.runs.warnings import training_warnings
@@ -85,14 +86,13 @@ def command(**given: Any) -> None:
     models = ModelBatch(cells, probabilities=metric == "log-loss", keep=keep)
     start = time.perf_counter()
     note(f"{plural(len(cells), 'model')} in one pass")
-    read = 0
     with data.progress("tuning"):
-        for examples in shuffled(data.examples(), given["shuffle_buffer"], given["seed"]):
+        learned = learned_examples(data.examples(), cells[0])
+        for examples in shuffled(learned, given["shuffle_buffer"], given["seed"]):
             models.learn(examples)
-            read += len(examples)
         results = models.finish()
     seconds = time.perf_counter() - start
-    data.check_learned(results[0].counts.seen, read)
+    data.check_learned(results[0].counts.seen)
     ranked = best_first(results, metric)
     best = ranked[0]
     note(f"{plural(best.counts.seen, 'example')} in {seconds:.2f} s")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from scwlearn import Features, StreamClassifier
+from scwlearn._native import Vocabulary
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from scwlearn.runs.trained_model import TrainedModel
@@ -19,7 +20,7 @@ from table_text import features
 
 def read(data, known, declared=None, **options):
     """The features of examples in a file, for a model that knows some names."""
-    options = ReaderOptions(labels="ignored", detects=False, known_names=lambda: known, **options)
+    options = ReaderOptions(**{"labels": "ignored", "detects": False, "known_names": lambda: known} | options)
     _, batches = read_batches([io.BytesIO(data)], features=declared or Features(), options=options)
     return [row for batch in batches for row in features(batch)]
 
@@ -115,19 +116,62 @@ def test_a_column_with_a_usual_name_is_the_label_beside_features_that_begin_with
         assert next(batches).labels.tolist() == ["a", "b", "a", "b"]
 
 
-def test_a_name_that_hashing_has_lost_is_not_taken_for_the_label(tmp_path):
+def hashed_model(directory, records, labels, lost, slots=16):
+    """How a model with hashed names reads data; it has learned the records, and lost some names."""
+    model = StreamClassifier("arow", max_features=slots, overflow="hash")
+    rows = [Features().read(record) for record in records]
+    names = sorted({name for row in rows for name in row})
+    vocabulary = Vocabulary(slots, True)
+    slot = dict(zip(names, vocabulary.find(names, False).tolist(), strict=True))
     # The most frequent name owns a slot.
-    records = [{"y": i % 2} | {f"f{j}": i + j + 1 for j in range(60)} for i in range(50)]
-    model = StreamClassifier("arow", max_features=16, overflow="hash")
-    model.learn_many(records, ["a" if record["y"] > 0 else "b" for record in records])
-    model.save(tmp_path / "model")
-    reading = TrainedModel.read(tmp_path / "model").reading
-    known = reading["known_names"]()
-    options = {"lost_names": reading["lost_names"]}
-    assert "y" not in known
-    for text in table_of(records), "".join(json.dumps(record) + "\n" for record in records).encode():
-        with pytest.raises(ValueError, match=r"'y' may be the label, or a feature .*name the label with label="):
-            read(text, known, **options)
-        assert read(text, known, Features(kinds={"y": "numeric"}), **options)[3] == {
-            k: v for k, v in records[3].items() if v
-        }
+    others = {f"f{i}": at for i, at in enumerate(vocabulary.find([f"f{i}" for i in range(50 * slots)], False).tolist())}
+    more = {next(name for name, at in others.items() if at == slot[own]): 0.5 for own in lost}
+    model.learn_many([record | more for record in records], labels)
+    model.save(directory / "model")
+    reading = TrainedModel.read(directory / "model").reading
+    assert {*reading["known_names"]()}.isdisjoint(lost)
+    return {"known": [*reading["known_names"]()], "lost_names": reading["lost_names"], "slots": slots}
+
+
+def lines_of(records):
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+UNCLEAR = "may be the label, or a feature that the model has learned.*name the label with label="
+
+
+@pytest.mark.parametrize(
+    ("values", "lost"),
+    [
+        ([{"y": i % 2} for i in range(50)], ["y"]),
+        ([{"class": f"{i % 3}st"} for i in range(50)], ["class=0st", "class=1st", "class=2st"]),
+        ([{"Target": {"size": i % 5}} for i in range(50)], ["Target.size"]),
+    ],
+)
+def test_a_key_of_which_hashing_may_have_lost_the_names_is_not_taken_for_the_label(tmp_path, values, lost):
+    records = [record | {"n": 1.0} for record in values]
+    model = hashed_model(tmp_path, records, [i % 2 for i in range(50)], lost, slots=64)
+    (key,) = values[0]
+    declared = {lost[0]: "numeric"} if key != "class" else {"class": "categorical"}
+    texts = [lines_of(records)] if key == "Target" else [table_of(records), lines_of(records)]
+    for text in texts:
+        with pytest.raises(ValueError, match=f"'{key}' {UNCLEAR}"):
+            read(text, **model)
+        assert len(read(text, declared=Features(kinds=declared), **model)) == 50
+    # It does not matter how late the key is.
+    for missing in 1, 1200:
+        with pytest.raises(ValueError, match=f"key '{key}' {UNCLEAR}"):
+            read(lines_of([{"n": 1.0}] * missing + records), eager=True, **model)
+    assert len(read(lines_of([{"n": 1.0}] * 3), **model)) == 3
+
+
+def test_a_column_of_numbers_of_which_hashing_may_have_lost_strings_is_unclear(tmp_path):
+    values = [{"zip": str(i % 3), "n": i + 0.5} for i in range(50)]
+    lost = ["zip=0", "zip=1", "zip=2"]
+    model = hashed_model(tmp_path, values, ["a" if i % 3 else "b" for i in range(50)], lost, slots=64)
+    assert model["lost_names"](["zip"]) == set()
+    for options in {}, {"eager": True}, {"labels": "optional"}:
+        with pytest.raises(ValueError, match=r"columns 'zip' are new, or .* as strings.*categorical"):
+            read(table_of(values), **options | model)
+        declared = Features(kinds={"zip": "categorical"})
+        assert read(table_of(values), declared=declared, **options | model) == [*map(Features().read, values)]

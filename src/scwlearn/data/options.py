@@ -51,7 +51,7 @@ class ReaderOptions:
         have no types, are numeric; the first records decide about columns that the model does not know.
     lost_names : callable or None
         Returns which of some names a model may have learned although it does not list them: other names have their
-        slots.
+        slots. None if the model lists all names that it has learned.
 
     Examples
     --------

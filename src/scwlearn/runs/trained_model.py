@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -127,21 +127,28 @@ class TrainedModel:
     @property
     def reading(self) -> dict[str, Any]:
         """How data are read for this model: schema, features, which are not detected, slots of hashed names, names."""
-        classifier, vocabulary = self.classifier, self.vocabulary
+        classifier = self.classifier
         return {
             "schema": self.data_schema,
             "features": classifier.features,
             "slots": classifier.config.slots,
             "detects": False,
             "known_names": lambda: self.feature_names,
-            "lost_names": self._lost_names if vocabulary is not None and vocabulary.hashed else None,
+            "lost_names": self._find_lost_names(),
         }
 
-    def _lost_names(self, names: list[str]) -> set[str]:
-        """Return the names whose slots several names share, of which each keeps one."""
-        features = self.vocabulary.features
-        shared = (features.get(slot, (None, False)) for slot in self.vocabulary.find(names, False).tolist())
-        return {name for name, (owner, is_shared) in zip(names, shared, strict=True) if is_shared and owner != name}
+    def _find_lost_names(self) -> Callable[[list[str]], set[str]] | None:
+        """Return what finds the names whose slots several names share, of which each keeps one; None if none does."""
+        vocabulary = self.vocabulary
+        if vocabulary is None or not vocabulary.hashed:
+            return None
+        kept = {slot: name for slot, (name, is_shared) in vocabulary.features.items() if is_shared}
+
+        def lost(names: list[str]) -> set[str]:
+            slots = zip(names, vocabulary.find(names, False).tolist(), strict=True)
+            return {name for name, slot in slots if slot in kept and kept[slot] != name}
+
+        return lost if kept else None
 
     @property
     def has_kernel(self) -> bool:

@@ -26,9 +26,11 @@ from scwlearn.data.schema import LABEL_NAMES, Schema, check_roles, listed, spec_
 from scwlearn.data.tables.resolve import (
     find_column,
     is_complete,
+    keys_of,
     known_labels,
-    lost_labels,
     missing_keys,
+    unclear_label,
+    unclear_labels,
     usual_label,
     wanted_columns,
 )
@@ -100,6 +102,8 @@ class JsonReader(Reader):
         super().__init__(stream, schema, options)
         # Until the schema is complete, to count records that cannot be read.
         self._spec, self._labels = PLAIN.spec(), "any"
+        # Keys that may be the label or features.
+        self._unclear: list[str] = []
 
     def chunks(self) -> Generator[Any, None, None]:
         """Yield chunks of lines, and look for the first label in all of them, in order."""
@@ -156,6 +160,8 @@ class JsonReader(Reader):
         # Made here, in the thread that parses.
         source = self.stream.name, self.options.slots
         batches = [*record_batches(rows, labels, weights, places, *source)] if self.is_resolved else ()
+        if self._unclear and (found := keys_of(self._unclear, rows[3], self.schema.features.separator)):
+            raise unclear_label(min(found), "key")
         parsed, rest = Parsed(batches, count, errors, len(bad) - len(first), broken), rest_of(piece.text, used)
         return parsed if rest is None else parsed._replace(rest=partial(self.parse_piece, piece.cut(rest)))
 
@@ -170,8 +176,9 @@ class JsonReader(Reader):
             # Which records have arrived must not matter.
             separator = self.schema.features.separator
             known = {*self.schema.features.kinds} | known_labels(_USUAL_LABELS, self.options, separator)
-            known |= lost_labels(_USUAL_LABELS, self.options)
-            ignored = {name: "ignore" for name in _USUAL_LABELS if name not in known}
+            usual = [name for name in _USUAL_LABELS if name not in known]
+            self._unclear = unclear_labels(usual, self.schema, self.options)
+            ignored = dict.fromkeys([] if self._unclear else usual, "ignore")
             self.schema = replace(self.schema, features=self.schema.features.declare(ignored))
         schema, features = self.schema, self.schema.features
         values = values_by_key(sample, features)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -146,9 +146,21 @@ def _kinds_of_cells(
         if is_auto and not is_decided and name not in (schema.label, schema.weight):
             untyped.append(name)
     kinds = known_kinds(untyped, options.known_names()) if untyped and options.known_names is not None else {}
-    if not is_complete(schema) and (options.known_names is None or not options.ignores_labels):
-        kinds = cell_kinds({name: values[name] for name in untyped if name not in kinds}, declared) | kinds
-    return kinds
+    if is_complete(schema):
+        return kinds
+    cells = cell_kinds({name: values[name] for name in untyped if name not in kinds}, declared)
+    if options.lost_names is not None:
+        _check_numbers([name for name, kind in cells.items() if kind == "numeric"], options.lost_names)
+    return kinds if options.known_names is not None and options.ignores_labels else cells | kinds
+
+
+def _check_numbers(columns: list[str], lost_names: Callable[[list[str]], set[str]]) -> None:
+    """Raise a DataError if columns of numbers may be strings for a model: it has lost no names of such numbers."""
+    lost = lost_names(columns)
+    if unclear := [name for name in columns if name not in lost]:
+        what = f"columns {listed(unclear)} are new, or the model has learned their values as strings"
+        hint = "name them in {numeric}, {categorical} or {ignore}, or pass JSON, where values have types"
+        raise DataError(f"{what}: hashing has lost some names", hint=hint)
 
 
 def is_position(name: str | None, names: Sequence[str]) -> bool:
@@ -196,21 +208,28 @@ def missing_columns(schema: Schema, names: Sequence[str]) -> list[str]:
 def usual_label(names: Sequence[str], schema: Schema, options: ReaderOptions, what: str = "column") -> str | None:
     """Return the column or key with the usual name of a label, unless it is ignored or a feature that a model knows."""
     left_out = {*schema.ignore} | known_labels(names, options)
-    lost = lost_labels(names, options)
-    own = [name for name in names if name not in left_out | lost.intersection(schema.features.kinds)]
-    label = default_label(own, optional=options.optional_labels, ignored=options.ignores_labels, what=what)
-    if label in lost:
-        problem = (
-            f"{what} {label!r} may be the label, or a feature that the model has learned: hashing has lost its name"
-        )
-        raise DataError(problem, hint="name the label with {label}, or the feature in {numeric} or {categorical}")
-    return label
+    own = [name for name in names if name not in left_out]
+    for name in unclear_labels(own, schema, options):
+        raise unclear_label(name, what)
+    return default_label(own, optional=options.optional_labels, ignored=options.ignores_labels, what=what)
 
 
-def lost_labels(names: Sequence[str], options: ReaderOptions) -> set[str]:
-    """Return the usual names of labels among some names that may be features that the model does not list."""
+def unclear_labels(names: Iterable[str], schema: Schema, options: ReaderOptions) -> list[str]:
+    """Return the usual names of labels among some names of which a model may have learned features.
+
+    The names that hashing has lost cannot be listed: there may be one for each value, or for each key of an object.
+    """
+    if options.lost_names is None:
+        return []
     usual = [name for name in names if name.lower() in LABEL_NAMES]
-    return options.lost_names(usual) if usual and options.lost_names is not None else set()
+    declared = keys_of(usual, schema.features.kinds, schema.features.separator)
+    return [name for name in usual if name not in declared]
+
+
+def unclear_label(name: str, what: str) -> DataError:
+    """Return the error of a column or key that may be the label or a feature."""
+    problem = f"{what} {name!r} may be the label, or a feature that the model has learned: hashing has lost some names"
+    return DataError(problem, hint="name the label with {label}, or the feature in {numeric} or {categorical}")
 
 
 def known_labels(names: Sequence[str], options: ReaderOptions, separator: str | None = None) -> set[str]:
@@ -218,10 +237,15 @@ def known_labels(names: Sequence[str], options: ReaderOptions, separator: str | 
     usual = [name for name in names if name.lower() in LABEL_NAMES]
     if not usual or options.known_names is None:
         return set()
-    known = [name for name in options.known_names() if isinstance(name, str)]
-    found = {*known_kinds(usual, known)}
+    return keys_of(usual, options.known_names(), separator)
+
+
+def keys_of(keys: Sequence[str], names: Iterable[Any], separator: str | None) -> set[str]:
+    """Return the keys that have features with these names; with a separator, objects with such features as well."""
+    known = [name for name in names if isinstance(name, str)]
+    found = {*known_kinds(keys, known)}
     if separator is not None:
-        found |= {name for name in usual if any(each.startswith(name + separator) for each in known)}
+        found |= {name for name in keys if any(each.startswith(name + separator) for each in known)}
     return found
 
 

@@ -1,6 +1,7 @@
 """Labels are numbers or strings as the first ones show, wherever these are."""
 
 import io
+import json
 
 import pyarrow as pa
 import pytest
@@ -105,6 +106,44 @@ def test_a_later_file_of_a_model_without_a_kind_of_labels_shows_its_own():
     schema, _ = labels_of(csv([""] * 1001 + ["yes"]), labels="optional")
     assert labels_of(csv(["no"]), schema=schema.fixed(schema.features))[1] == ["no"]
     assert labels_of(csv(["3"]), schema=schema)[1] == [3]
+
+
+def lines(labels):
+    """JSON lines with these labels; those of which the text is no number are strings."""
+    typed = (None if not label else int(label) if label.isdigit() else label for label in labels)
+    return io.BytesIO("".join(json.dumps({"a": 1, "label": label}) + "\n" for label in typed).encode())
+
+
+@pytest.mark.parametrize("form", [csv, lines])
+@pytest.mark.parametrize("chunk_bytes", [3000, None])
+def test_later_files_have_the_kind_of_labels_that_the_first_label_has_decided(form, chunk_bytes):
+    options = ReaderOptions(labels="optional", chunk_bytes=chunk_bytes)
+    late = [*[""] * 1200, "yes", "no"]
+    _, batches = read_batches([form(late), form(["1", "0"])], options=options)
+    assert [label for batch in batches for label in label_list(batch) if label] == ["yes", "no", "1", "0"]
+
+
+@pytest.mark.parametrize("form", [csv, lines])
+def test_the_labels_of_a_model_are_the_first_ones(form):
+    options = {"labels": "optional", "detects": False, "on_error": "skip"}
+    for kind, label in ("categorical", "yes"), ("numeric", "7"):
+        for cells in ["7", "yes"], ["yes", "7"], [*[""] * 1200, "7", "yes"], [*[""] * 1200, "yes", "7"]:
+            _, found = labels_of(form(cells), known_label_kind=lambda kind=kind: kind, **options)
+            strings = [each for each in cells if each] if form is csv else [label]
+            assert [each for each in found if each is not None] == ([7] if kind == "numeric" else strings)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("chunk_bytes", [200, None])
+def test_a_record_that_is_left_out_does_not_decide(form, chunk_bytes):
+    rows = [*[(1, "")] * 1200, ("x", 5), *[(1, "yes")] * 2000]
+    if form == "csv":
+        text = "a,label\n" + "".join(f"{a},{label}\n" for a, label in rows)
+    else:
+        text = "".join(json.dumps({"a": a, "label": label or None}) + "\n" for a, label in rows)
+    options = {"labels": "optional", "on_error": "skip", "chunk_bytes": chunk_bytes}
+    _, found = labels_of(io.BytesIO(text.encode()), features=Features(kinds={"a": "numeric"}), **options)
+    assert found == [None] * 1200 + ["yes"] * 2000
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\u2028", "\x1d"])

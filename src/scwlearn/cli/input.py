@@ -98,7 +98,8 @@ class Input:
     @property
     def options(self) -> ReaderOptions:
         """How the examples are read, for another process."""
-        return replace(self._options, on_read=None, known_names=None, lost_names=None, skipped=SkippedRecords())
+        asked: dict[str, Any] = dict.fromkeys(("on_read", "known_names", "lost_names", "known_label_kind"))
+        return replace(self._options, skipped=SkippedRecords(), **asked)
 
     @property
     def reading(self) -> dict[str, Any]:

@@ -52,6 +52,8 @@ class ReaderOptions:
     lost_names : callable or None
         Returns which of some names a model may have learned although it does not list them: other names have their
         slots. None if the model lists all names that it has learned.
+    known_label_kind : callable or None
+        Returns "numeric" or "categorical", the kind of the labels that a model knows; None if it knows none.
 
     Examples
     --------
@@ -80,13 +82,14 @@ class ReaderOptions:
     detects: bool = True
     known_names: Callable[[], Iterable[Any]] | None = None
     lost_names: Callable[[list[str]], set[str]] | None = None
+    known_label_kind: Callable[[], str | None] | None = None
 
     def __post_init__(self) -> None:
         check_choice("labels", self.labels, ("required", "optional", "ignored"))
         check_choice("on_error", self.on_error, ("raise", "skip"))
         if not isinstance(self.skipped, SkippedRecords):
             raise TypeError(f"skipped must be a SkippedRecords, got {self.skipped!r}")
-        for name in ("on_read", "known_names", "lost_names"):
+        for name in ("on_read", "known_names", "lost_names", "known_label_kind"):
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise TypeError(f"{name} must be callable or None, got {getattr(self, name)!r}")
         for name in ("read_ahead", "eager", "detects"):

@@ -76,6 +76,8 @@ class Reader(ABC):
     max_threads = 8
     #: Whether a record may have no line, or several: then records are counted to say which are left out.
     is_table = False
+    #: Kind of the labels, if the first one after the records that show the schema has decided it.
+    decided_labels: str | None = None
     #: Whether the schema is complete. Until then, chunks are parsed one after the other.
     is_resolved = True
 

@@ -139,9 +139,10 @@ def _read(
                 raise DataError(f"{names}; all sources must have the same format")
             initial = schema or _initial_schema(found, model_schema, given, name, detects=options.detects)
             if isinstance(source, Batch):
-                batches = _slices(source, initial, options)
+                reader, batches = None, _slices(source, initial, options)
             else:
-                batches = get_format(found).reader(stream, initial, options).read()
+                reader = get_format(found).reader(stream, initial, options)
+                batches = reader.read()
             opened.callback(batches.close)
             try:
                 complete = next(batches)
@@ -155,6 +156,8 @@ def _read(
                     if isinstance(batch.x, Rows):
                         width = max(width, batch.x.width)
                     yield batch.widened(width)
+                if reader is not None and schema.label_kind is None:
+                    schema = replace(schema, label_kind=reader.decided_labels)
             except NoExamples as error:
                 empty = empty or error
     if empty is not None and not found_some:

@@ -165,8 +165,10 @@ class LearnFiles:
             coarse_curve=True,
         )
         # The schema says how the columns of the first file are read; later files may have others.
-        known_names = TrainedModel(run.classifier).reading["known_names"]
-        options = replace(self.options, skipped=skipped, read_ahead=False, on_read=None, known_names=known_names)
+        known = {
+            name: value for name, value in TrainedModel(run.classifier).reading.items() if name.startswith("known_")
+        }
+        options = replace(self.options, skipped=skipped, read_ahead=False, on_read=None, **known)
         try:
             with closing(read_part(self.part, self.schema, options)) as batches:
                 run.run(lambda epoch: batches)

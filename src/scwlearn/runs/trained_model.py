@@ -135,7 +135,12 @@ class TrainedModel:
             "detects": False,
             "known_names": lambda: self.feature_names,
             "lost_names": self._find_lost_names(),
+            "known_label_kind": self._label_kind,
         }
+
+    def _label_kind(self) -> str | None:
+        labels = self.classifier.classes.values
+        return None if not labels else "categorical" if isinstance(labels[0], str) else "numeric"
 
     def _find_lost_names(self) -> Callable[[list[str]], set[str]] | None:
         """Return what finds the names whose slots several names share, of which each keeps one; None if none does."""

@@ -87,6 +87,27 @@ def test_workers_read_the_columns_of_a_resumed_model_as_one_stream_does(tmp_path
     assert names[0] == names[1]
 
 
+def test_workers_learn_labels_of_the_kind_that_the_model_knows(tmp_path):
+    # The first 1,000 records show no kind of labels; most parts have numbers only.
+    labels = [""] * 1200 + ["w"] * 20 + ["1", "0"] * 1500
+    rows = [f"{i % 7},{label}\n" for i, label in enumerate(labels)]
+    (tmp_path / "late.csv").write_text("a,label\n" + "".join(rows))
+    (tmp_path / "early.csv").write_text("a,label\n1,1\n2,0\n")
+    (tmp_path / "first.csv").write_text("a,label\n" + "".join(rows[:2000]))
+    (tmp_path / "second.csv").write_text("a,label\n" + "".join(rows[2000:]))
+    model = tmp_path / "late.model"
+    for workers in [], ["--workers", 2]:
+        train(tmp_path / "late.csv", "-m", model, "-q", "--on-error", "skip", *workers)
+        assert (TrainedModel.read(model).classifier.classes.values_in_order, read(model).learner.counts.seen) == (
+            ["0", "1", "w"],
+            3020,
+        )
+        assert run(["evaluate", str(model), str(tmp_path / "early.csv"), "-q"]) == 0
+        train(tmp_path / "early.csv", "--resume", model, "-m", model, "-q")
+    train(tmp_path / "first.csv", tmp_path / "second.csv", "-m", model, "-q", "--on-error", "skip")
+    assert read(model).learner.counts.seen == 3020
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -121,13 +121,15 @@ class DelimitedReader(Reader):
     def _look_for_label(self, text: Text) -> None:
         """Set the kind of the labels behind these records, unless it is known."""
         label = self.schema.label
-        if self._labels == "any" and label in self._names and not self.options.ignores_labels:
-            # It does not matter what else is in the records.
-            features = replace(self.schema.features, kinds={}, others="ignore", interactions=())
-            _, labels, *_ = parse_csv(
-                text, features.spec(label=label), self._names, self._delimiter, "any", True, True, 1
-            )
-            self._labels = _decided("any", labels)
+        if label not in self._names or self.options.ignores_labels:
+            return
+        rest: Text | None = text
+        while self._labels == "any" and rest is not None:
+            # A record that is left out has no label.
+            used = np.zeros(1, dtype=np.int64)
+            _, labels, *_ = parse_csv(rest, self._spec, self._names, self._delimiter, "any", True, True, 1, used)
+            self._labels, rest = _decided("any", labels), rest_of(rest, used)
+            self.decided_labels = None if self._labels == "any" else self._labels
 
     def _sample(self, text: Text) -> Text:
         """Return the text of a chunk, and the whole records behind it."""

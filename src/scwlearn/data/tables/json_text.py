@@ -22,7 +22,7 @@ from scwlearn.data.io.streams import Stream
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reader import SAMPLE_BYTES, Parsed, Reader, TooLong, rest_of
 from scwlearn.data.records import record_batches, record_error
-from scwlearn.data.schema import LABEL_NAMES, Schema, check_roles, listed, spec_of
+from scwlearn.data.schema import Schema, check_roles, listed, spec_of
 from scwlearn.data.tables.resolve import (
     find_column,
     is_complete,
@@ -30,15 +30,16 @@ from scwlearn.data.tables.resolve import (
     known_labels,
     missing_keys,
     unclear_label,
-    unclear_labels,
+    usual_keys,
     usual_label,
     wanted_columns,
 )
 
 Text = NDArray[np.uint8]
 
-_USUAL_LABELS = [each for name in LABEL_NAMES for each in (name, name.capitalize(), name.upper())]
 _NEWLINE = ord("\n")
+# What the parser calls the labels of which the first one is of a kind.
+_FIRST_KINDS = {None: None, "numeric": "numeric", "categorical": "strings"}
 _DECODER = json.JSONDecoder(parse_int=lambda text: int(text) if len(text) <= MOST_DIGITS else float(text))
 _CONSTANT = re.compile(rb"-?\w+")
 _COLUMNS_HINT = 'an object of columns must become an array of records: in pandas, to_json(orient="records")'
@@ -116,15 +117,19 @@ class JsonReader(Reader):
         """Set the kind of the labels if the first one is in this piece, unless it is known."""
         if not self.is_resolved or self._labels != "any" or self.schema.label is None or self.options.ignores_labels:
             return
-        # It does not matter what else is in the records.
-        spec = replace(self.schema.features, kinds={}, others="ignore", interactions=()).spec(label=self.schema.label)
-        (_, (numbers, _, words, _), *_), _ = parse_json(
-            piece.text, spec, "any", True, True, 1, piece.part, piece.is_last
-        )
-        if words:
-            self._labels = "strings"
-        elif not np.isnan(numbers).all():
-            self._labels = "numeric"
+        rest: Text | None = piece.text
+        while self._labels == "any" and rest is not None:
+            # A record that is left out has no label.
+            used = np.zeros(1, dtype=np.int64)
+            (_, (numbers, _, words, _), *_), _ = parse_json(
+                piece.text, self._spec, "any", True, True, 1, piece.part, piece.is_last, used
+            )
+            if words:
+                self._labels, self.decided_labels = "strings", "categorical"
+            elif not np.isnan(numbers).all():
+                self._labels = self.decided_labels = "numeric"
+            if (rest := rest_of(piece.text, used)) is not None:
+                piece = piece.cut(rest)
 
     def may_begin(self, text: memoryview) -> bool:
         """Return whether some record has a key that the model of a table knows, or whether there are enough records."""
@@ -174,11 +179,7 @@ class JsonReader(Reader):
             return
         if self.schema.label is None and self.options.ignores_labels and self.options.known_names is not None:
             # Which records have arrived must not matter.
-            separator = self.schema.features.separator
-            known = {*self.schema.features.kinds} | known_labels(_USUAL_LABELS, self.options, separator)
-            usual = [name for name in _USUAL_LABELS if name not in known]
-            self._unclear = unclear_labels(usual, self.schema, self.options)
-            ignored = dict.fromkeys([] if self._unclear else usual, "ignore")
+            ignored, self._unclear = usual_keys(self.schema, self.options)
             self.schema = replace(self.schema, features=self.schema.features.declare(ignored))
         schema, features = self.schema, self.schema.features
         values = values_by_key(sample, features)
@@ -191,7 +192,9 @@ class JsonReader(Reader):
             self.schema = replace(self.schema, notes=_missing_notes(self.schema, names))
         labels = () if label is None else values.get(label, ())
         first = next((value for value in labels if not is_missing(value, features)), None)
-        declared: str | None = schema.label_kind
+        declared = schema.label_kind
+        if declared is None and (known := self.options.known_label_kind) is not None:
+            declared = _FIRST_KINDS[known()]
         if not schema.is_fixed:
             check_roles(self.schema)
             declared = declared or features.kinds.get(label or "")

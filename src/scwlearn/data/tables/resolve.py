@@ -119,7 +119,9 @@ def resolve_kinds(
             schema = replace(schema, features=schema.features.declare(kinds), is_resolved=True)
         if label is None or schema.label_kind is not None:
             return schema
-        return replace(schema, label_kind=label_kind(values.get(label, ()), schema.features, untyped=untyped))
+        known = options.known_label_kind() if untyped and options.known_label_kind is not None else None
+        found_kind = known or label_kind(values.get(label, ()), schema.features, untyped=untyped)
+        return replace(schema, label_kind=found_kind)
     found = detect(values, schema.features, label=label, weight=schema.weight, columns=names, untyped=untyped)
     for name, kind in found.features.kinds.items():
         if kind in ("categorical", "text", "date") and len(name) > LONGEST_KEY:
@@ -212,6 +214,15 @@ def usual_label(names: Sequence[str], schema: Schema, options: ReaderOptions, wh
     for name in unclear_labels(own, schema, options):
         raise unclear_label(name, what)
     return default_label(own, optional=options.optional_labels, ignored=options.ignores_labels, what=what)
+
+
+def usual_keys(schema: Schema, options: ReaderOptions) -> tuple[dict[str, str], list[str]]:
+    """Return the kinds of keys with usual names of labels that a model does not know, and those that are unclear."""
+    usual = [each for name in LABEL_NAMES for each in (name, name.capitalize(), name.upper())]
+    known = {*schema.features.kinds} | known_labels(usual, options, schema.features.separator)
+    new = [name for name in usual if name not in known]
+    unclear = unclear_labels(new, schema, options)
+    return dict.fromkeys([] if unclear else new, "ignore"), unclear
 
 
 def unclear_labels(names: Iterable[str], schema: Schema, options: ReaderOptions) -> list[str]:

@@ -11,8 +11,9 @@ from scwlearn import Features
 from scwlearn.data.detect import detect, values_by_key
 from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import DataError
+from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
-from table_text import exactly
+from table_text import exactly, label_list
 
 
 def kinds(**columns):
@@ -54,6 +55,23 @@ def test_what_is_declared_stays():
         "zip": "categorical",
         "x": "numeric",
     }
+
+
+@given(st.sampled_from(["-999", "1e3", "0.5", "-1,5"]), st.booleans())
+def test_a_number_that_is_a_marker_of_missing_values_shows_nothing(mark, has_fraction):
+    features = Features(missing=[mark], decimal="," if "," in mark else ".")
+    value = float(mark.replace(",", "."))
+    value = int(value) if value == int(value) and not has_fraction else value
+    ids = [value if i % 10 == 3 else 5000 + 3 * i for i in range(60)]
+    records = [
+        {"id": each, "sent": value if i % 3 else f"2026-01-{i % 20 + 1:02}", "bad": value} for i, each in enumerate(ids)
+    ]
+    assert detect(values_by_key(records, features), features).features.kinds == {"id": "ignore", "sent": "date"}
+    text = "".join(json.dumps({"a": 1, "label": label}) + "\n" for label in (value, "yes", value, "no"))
+    options = ReaderOptions(labels="optional")
+    schema, batches = read_batches([io.BytesIO(text.encode())], features=features, options=options)
+    assert schema.label_kind == "categorical"
+    assert [label for batch in batches for label in label_list(batch)] == [None, "yes", None, "no"]
 
 
 def test_the_label_and_the_weight_are_no_features():

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice, pairwise
 from numbers import Real
 from typing import Any
@@ -179,7 +180,11 @@ def is_missing(value: Any, features: Features) -> bool:
     """Return whether a value of any kind is missing."""
     if isinstance(value, str):
         return not value or (not isinstance(features.missing, str) and value in features.missing)
-    return value is None or (isinstance(value, float) and value != value)
+    if value is None or (isinstance(value, float) and value != value):
+        return True
+    # A marker that is a number marks all numbers of its value.
+    marked = features.missing_numbers
+    return bool(marked) and isinstance(value, Real | Decimal) and value in marked
 
 
 def trimmed(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from decimal import Decimal
 
 import pandas
 import polars
@@ -47,6 +48,19 @@ def test_a_model_of_a_table_with_a_struct_reads_files_of_it(features, others):
             continue  # nothing in the records is a feature
         _, batches = read_batches([source], features=features, options=options)
         assert [row for batch in batches for row in batch.x.dicts()] == expected
+
+
+@pytest.mark.parametrize("step", [1, 7])
+@pytest.mark.parametrize("start", [1, 10**15 + 7, 10**30])
+def test_decimals_without_a_fraction_are_ids_as_integers_are(start, step):
+    ids = [start + step * i for i in range(100)]
+    for type in pa.decimal128(38, 0), pa.decimal128(38, 4):
+        table = pa.table({"id": pa.array([*map(Decimal, ids)], type), "a": [i % 7 for i in range(100)]})
+        assert Features.detect(table).kinds == {"id": "ignore", "a": "numeric"}
+    halves = pa.array([Decimal(2 * i + 1) / 2 for i in range(100)], pa.decimal128(38, 4))
+    assert Features.detect(pa.table({"id": halves})).kinds == {"id": "numeric"}
+    odd = [{"id": Decimal(text)} for text in ["Infinity", "NaN", "1e999999", "1"] * 10]
+    assert Features.detect(odd).kinds == {}
 
 
 @pytest.mark.parametrize(("examples", "found"), [([{}, 1], "int"), ("abc", "str"), ([[]], "list")])

@@ -197,6 +197,12 @@ def is_number_text(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
+def _plain(number: Decimal) -> float | int:
+    """Return a decimal as an exact integer if it is one of few digits, else as a float."""
+    is_integer = number.is_finite() and number.adjusted() < MOST_DIGITS and number == number.to_integral_value()
+    return int(number) if is_integer else float(number)
+
+
 @dataclass(frozen=True)
 class _Column:
     """The values of a column that are not missing."""
@@ -251,8 +257,10 @@ class _Column:
     def _is_id(self, numbers: list[Any]) -> bool:
         """Return whether integers number the records, or are all different in a column that is called an id."""
         types = {*map(type, numbers)}
-        if len(numbers) < _ENOUGH or bool in types or not all(issubclass(each, Real) for each in types):
+        if len(numbers) < _ENOUGH or bool in types or not all(issubclass(each, Real | Decimal) for each in types):
             return False
+        if any(issubclass(each, Decimal) for each in types):
+            numbers = [_plain(n) if isinstance(n, Decimal) else n for n in numbers]
         if any(n - n != 0 or n != int(n) for n in numbers if n == n):
             return False
         if all(after - before == 1 for before, after in pairwise(numbers)):

@@ -268,10 +268,10 @@ class Features:
     @cached_property
     def missing_numbers(self) -> frozenset[float]:
         """The markers of missing values that are numbers."""
-        from scwlearn.data.detect import is_number_text
+        from scwlearn.data.detect import is_number_text, trimmed
 
         marks = () if isinstance(self.missing, str) else self.missing
-        numbers = (mark.replace(self.decimal, ".") for mark in marks)
+        numbers = (trimmed(mark).replace(self.decimal, ".") for mark in marks)
         return frozenset(float(number) for number in numbers if is_number_text(number))
 
     @cached_property

@@ -134,6 +134,23 @@ def test_a_missing_mark_makes_a_column_numeric():
     assert told.features.kinds == {"x": "numeric"}
 
 
+STRINGS = st.sampled_from(["w{}", "2026-01-01", "a few words on {}", "1{}", "17.11.2026", ""])
+OTHERS = st.sampled_from([1, 0.5, True, ["x", "y"], [], {"x": 1}, {"x": "b"}, {}, None])
+
+
+@given(STRINGS, st.lists(OTHERS, min_size=1), st.integers(1, 4))
+def test_the_type_of_each_value_decides_where_the_types_of_a_key_differ(string, others, every):
+    values = [string.format(i) if i % (every + 1) else others[i % len(others)] for i in range(60)]
+    shown = [value for value in values if value not in (None, "")]
+    records = [{"a": value, "label": i % 2} for i, value in enumerate(values)]
+    if len({isinstance(value, str) for value in shown}) < 2:
+        return
+    assert Features.detect([{"a": value} for value in values]) == Features()
+    schema, batches = read_batches([io.BytesIO("".join(json.dumps(record) + "\n" for record in records).encode())])
+    assert not schema.notes
+    assert [row for batch in batches for row in batch.x.dicts()] == [Features().read({"a": value}) for value in values]
+
+
 def test_keys_of_json_get_a_kind_only_if_a_value_does_not_show_it():
     records = [
         {"n": i, "s": "a" if i % 2 else "b", "t": f"some long text {i}", "u": {"d": "2026-11-17"}} for i in range(9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice, pairwise
@@ -63,6 +63,7 @@ def detect(
     label: str | None = None,
     weight: str | None = None,
     columns: Sequence[str] | None = None,
+    objects: Collection[str] = (),
     untyped: bool = False,
 ) -> Detected:
     """Detect the kinds of columns that are not declared.
@@ -78,6 +79,8 @@ def detect(
     columns : sequence of str or None
         All columns of a table, each of which gets a kind. None for records that may have new keys later: then only
         text, dates and ids get one.
+    objects : collection of str
+        Keys that are also those of nested objects.
     untyped : bool
         Whether numbers are given as strings.
 
@@ -99,8 +102,8 @@ def detect(
                 kinds[name] = "ignore" if is_ignored else features.others
             continue
         known = [value for value in values.get(name, ()) if not is_missing(value, features)]
-        if columns is None:  # a list needs no declaration
-            known = [value for value in known if not isinstance(value, list)]
+        if columns is None and (name in objects or not _are_alike(known)):
+            continue
         column = _Column(name, known, features, untyped)
         kind = column.kind(notes)
         if columns is not None or kind in ("text", "date", "ignore"):
@@ -114,6 +117,16 @@ def detect(
             raise DataError(f"the label {label!r} must be numeric or categorical, not {kind_of_labels}")
     roles = {name: "ignore" for name in (label, weight) if name is not None}
     return Detected(features.declare(kinds | roles, columns or ()), kind_of_labels, tuple(notes))
+
+
+def _are_alike(values: Sequence[Any]) -> bool:
+    """Return whether the values of a key may get a kind. If their types differ, or are lists, each value decides."""
+    types = {*map(type, values)}
+    if any(issubclass(each, list) for each in types):
+        return False
+    strings = [issubclass(each, str) for each in types]
+    dates = [hasattr(each, "isoformat") for each in types]
+    return all(strings) or all(dates) or not any(strings + dates)
 
 
 def label_kind(labels: Sequence[Any], features: Features, *, untyped: bool) -> str | None:
@@ -158,8 +171,13 @@ def known_kinds(columns: Iterable[str], known: Iterable[Any]) -> dict[str, str]:
     }
 
 
-def values_by_key(records: Iterable[Mapping[str, Any]], features: Features) -> dict[str, list[Any]]:
-    """Return the values of each key of records; keys of nested objects are joined, unless they are ignored."""
+def values_by_key(
+    records: Iterable[Mapping[str, Any]], features: Features, objects: set[str] | None = None
+) -> dict[str, list[Any]]:
+    """Return the values of each key of records; keys of nested objects are joined, unless they are ignored.
+
+    The keys of these objects are added to `objects`.
+    """
     values: defaultdict[str, list[Any]] = defaultdict(list)
 
     def add(record: Mapping[str, Any], prefix: str, depth: int) -> None:
@@ -169,6 +187,8 @@ def values_by_key(records: Iterable[Mapping[str, Any]], features: Features) -> d
                 values[name].append(value)
             # The parser refuses what is nested deeper, or under a longer key.
             elif depth < DEEPEST and len(name) <= LONGEST_KEY and features.kinds.get(name) != "ignore":
+                if objects is not None:
+                    objects.add(name)
                 add(value, name + features.separator, depth + 1)
 
     for record in records:

@@ -241,7 +241,9 @@ class Features:
             return detect(values, features, columns=[*columns]).features
         records = [*islice(examples, SAMPLE)]
         _check_dicts(records)
-        return detect(values_by_key(records, features), features).features
+        objects: set[str] = set()
+        values = values_by_key(records, features, objects)
+        return detect(values, features, objects=objects).features
 
     def spec(self, *, label: str | None = None, weight: str | None = None, slots: int = 0) -> FeatureSpec:
         """Return the declaration for the native readers; `label` and `weight` are keys that are not features."""

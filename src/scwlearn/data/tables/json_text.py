@@ -182,7 +182,8 @@ class JsonReader(Reader):
             ignored, self._unclear = usual_keys(self.schema, self.options)
             self.schema = replace(self.schema, features=self.schema.features.declare(ignored))
         schema, features = self.schema, self.schema.features
-        values = values_by_key(sample, features)
+        objects: set[str] = set()
+        values = values_by_key(sample, features, objects)
         names = [*values]
         label, weight = self._roles([*dict.fromkeys(chain.from_iterable(sample))], names)
         if not self.options.ignores_labels:
@@ -198,7 +199,7 @@ class JsonReader(Reader):
         if not schema.is_fixed:
             check_roles(self.schema)
             declared = declared or features.kinds.get(label or "")
-            found = detect(values, features, label=label, weight=weight)
+            found = detect(values, features, label=label, weight=weight, objects=objects)
             kind = found.label_kind
             if not declared:
                 kind = None if first is None else "categorical" if isinstance(first, str) else "numeric"

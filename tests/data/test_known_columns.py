@@ -108,6 +108,24 @@ def test_the_label_is_found_beside_an_object_with_a_usual_name():
     assert next(batches).labels.tolist() == ["a", "b", "a", "b"]
 
 
+@given(
+    st.lists(st.sampled_from([None, {"size": 2}, {}]), min_size=2, max_size=5),
+    st.sampled_from(["target", "Class", "y"]),
+)
+def test_objects_that_are_sometimes_missing_are_no_label_for_any_model(objects, key):
+    objects.append({"size": 1})
+    records = [{key: each, "n": 1, "label": "ab"[i % 2]} for i, each in enumerate(objects)]
+    expected = [Features().read({key: each, "n": 1}) for each in objects]
+    for options in {}, {"detects": False, "known_names": lambda: [f"{key}.size", "n"]}:
+        schema, batches = read_batches([io.BytesIO(lines_of(records))], options=ReaderOptions(**options))
+        assert schema.label == "label"
+        assert [row for batch in batches for row in features(batch)] == expected
+    # A single value that could be a label makes it unclear.
+    records.append({key: "c", "label": "a"})
+    with pytest.raises(ValueError, match="could both be it"):
+        read_batches([io.BytesIO(lines_of(records))])
+
+
 def test_a_column_with_a_usual_name_is_the_label_beside_features_that_begin_with_it():
     records = [{"label": "ab"[i % 2], "label.size": i} for i in range(4)]
     options = ReaderOptions(detects=False, known_names=lambda: ["label.size"])

@@ -27,11 +27,10 @@ from scwlearn.data.tables.resolve import (
     find_column,
     is_complete,
     keys_of,
-    known_labels,
     missing_keys,
     unclear_label,
+    usual_key,
     usual_keys,
-    usual_label,
     wanted_columns,
 )
 
@@ -185,7 +184,9 @@ class JsonReader(Reader):
         objects: set[str] = set()
         values = values_by_key(sample, features, objects)
         names = [*values]
-        label, weight = self._roles([*dict.fromkeys(chain.from_iterable(sample))], names)
+        # Where such a key has no other value, it cannot be the label.
+        nested = {name for name in objects if all(value is None for value in values.get(name, ()))}
+        label, weight = self._roles([*dict.fromkeys(chain.from_iterable(sample))], names, nested)
         if not self.options.ignores_labels:
             _check_label(label, sample)
         self.schema = replace(schema, label=label, weight=weight)
@@ -212,14 +213,11 @@ class JsonReader(Reader):
         self.is_resolved = True
         self.look_for_label(piece)
 
-    def _roles(self, keys: list[str], names: list[str]) -> tuple[str | None, str | None]:
-        """Return the label and the weight, given the keys of the first records and the names of all values."""
+    def _roles(self, keys: list[str], names: list[str], nested: set[str]) -> tuple[str | None, str | None]:
+        """Return the label and the weight, given the keys of the first records, the names of values, and of objects."""
         schema, optional = self.schema, self.options.optional_labels
         if schema.label is None:
-            # A key of objects of features is no label. Where labels are ignored, the first records must not matter.
-            objects = {*keys} if self.options.ignores_labels else {*keys}.difference(names)
-            left_out = known_labels([*objects], self.options, schema.features.separator)
-            label = usual_label([key for key in keys if key not in left_out], schema, self.options, "key")
+            label = usual_key(keys, nested, schema, self.options)
         else:
             label = find_column(schema.label, names)
         weight = None if schema.weight is None else find_column(schema.weight, names)

@@ -216,6 +216,17 @@ def usual_label(names: Sequence[str], schema: Schema, options: ReaderOptions, wh
     return default_label(own, optional=options.optional_labels, ignored=options.ignores_labels, what=what)
 
 
+def usual_key(keys: Sequence[str], nested: set[str], schema: Schema, options: ReaderOptions) -> str | None:
+    """Return the key of records with the usual name of a label; the nested ones are those of objects."""
+    # Where labels are ignored, the first records must not matter.
+    objects = known_labels(keys if options.ignores_labels else [*nested], options, schema.features.separator)
+    own = [key for key in keys if key not in objects]
+    # If all that could be it are objects, the message says so.
+    values = [key for key in own if options.ignores_labels or key not in nested]
+    has_label = any(key.lower() in LABEL_NAMES for key in values)
+    return usual_label(values if has_label else own, schema, options, "key")
+
+
 def usual_keys(schema: Schema, options: ReaderOptions) -> tuple[dict[str, str], list[str]]:
     """Return the kinds of keys with usual names of labels that a model does not know, and those that are unclear."""
     usual = [each for name in LABEL_NAMES for each in (name, name.capitalize(), name.upper())]

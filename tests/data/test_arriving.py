@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scwlearn.data.features import PLAIN
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from table_text import features, label_list
@@ -160,7 +161,7 @@ WORDS = ["12", "13", "x", "", "0", "-1.5", "true", "1e3", "NA", "nan", "1e999", 
 def test_a_model_of_records_reads_the_same_whenever_cells_arrive(rows, cuts, data):
     names = [f"{name}{end}" for name in "ab" for end in ("", "=x", "=12", ".weekday.sin")]
     known = data.draw(st.lists(st.sampled_from(names)))
-    options = ReaderOptions(labels="ignored", eager=True, read_ahead=False, detects=False, known_names=lambda: known)
+    options = ReaderOptions(labels="ignored", eager=True, read_ahead=False, features=PLAIN, known_names=lambda: known)
     text = "\n".join(["a,b,c", *map(",".join, rows)]).encode()
     assert outcome(text, cuts, options=options) == outcome(text, [], options=options)
 
@@ -175,14 +176,14 @@ def test_a_model_of_records_reads_the_same_whenever_cells_arrive(rows, cuts, dat
     ],
 )
 def test_the_features_of_a_model_show_which_cells_are_numbers(known, expected):
-    options = ReaderOptions(labels="ignored", detects=False, known_names=lambda: known)
+    options = ReaderOptions(labels="ignored", features=PLAIN, known_names=lambda: known)
     found = outcome(b"zip,n\n12,1\nNA,1\n13,1\n", [], options=options, format="csv")
     assert [{k: v for k, v in row.items() if k != "n"} for row, _, _ in found[1:]] == expected
 
 
 def test_a_model_of_dates_reads_dates_in_cells():
     known = ["sent", "sent.weekday.sin", "sent.weekday.cos"]
-    options = ReaderOptions(labels="ignored", detects=False, known_names=lambda: known)
+    options = ReaderOptions(labels="ignored", features=PLAIN, known_names=lambda: known)
     ((row, _, _),) = outcome(b"sent,n\n2026-11-17,1\n", [], options=options)[1:]
     assert "sent.weekday.sin" in row
 
@@ -208,7 +209,7 @@ ROWS = st.lists(
 
 @given(ROWS, CUTS, st.lists(st.sampled_from(["x", "y", "y=a", "Class", "label=b"])))
 def test_a_feature_of_a_model_is_not_taken_for_the_label(rows, cuts, known):
-    options = ReaderOptions(labels="ignored", eager=True, read_ahead=False, detects=False, known_names=lambda: known)
+    options = ReaderOptions(labels="ignored", eager=True, read_ahead=False, features=PLAIN, known_names=lambda: known)
     text = "".join(json.dumps(row) + "\n" for row in rows).encode()
     found = outcome(text, cuts, options=options)
     assert [{name: row[name] for name in row if name in known} for row, _, _ in found[1:]] == [

@@ -412,6 +412,5 @@ def test_the_type_of_a_column_does_not_change_what_a_model_has_decided():
     record = {"tags": ["p", "q"], "a.b": ["True"], "a": {"b": "So Long"}}
     data = as_parquet(pa.Table.from_pylist([record | {"y": 1}]))
     for declared in (Features(others="categorical"), Features(kinds={"tags": "ignore"})):
-        schema = Schema("parquet", label="y", features=declared)
-        read = examples(data, "parquet", schema=schema, options={"detects": False})
+        read = examples(data, "parquet", schema=Schema("parquet", label="y"), options={"features": declared})
         assert read == [(declared.read(record), 1, None)]

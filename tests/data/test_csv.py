@@ -235,7 +235,7 @@ def test_a_data_set_is_unchanged_after_a_round_trip_through_csv(load_data):
 
 def test_bools_among_strings_are_those_of_json_if_a_model_of_records_reads_them():
     schema = Schema("csv", label="y")
-    read = examples(b"x,y\nTrue,1\nmaybe,1\nfalse,1\n", schema=schema, options={"detects": False})
+    read = examples(b"x,y\nTrue,1\nmaybe,1\nfalse,1\n", schema=schema, options={"features": Features()})
     same = [{"x": True}, {"x": "maybe"}, {"x": False}]
     assert [found for found, _, _ in read] == [Features().read(record) for record in same]
 

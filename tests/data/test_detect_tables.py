@@ -42,11 +42,11 @@ def test_a_model_of_a_table_with_a_struct_reads_files_of_it(features, others):
     parquet.write_table(table, file)
     file.seek(0)
     lines = io.BytesIO("\n".join(map(json.dumps, RECORDS)).encode())
-    options = ReaderOptions(labels="optional", detects=False)
+    options = ReaderOptions(labels="optional", features=features)
     for source in file, lines:
         if features.kinds == {"user": "auto"} and others == "ignore" and source is lines:
             continue  # nothing in the records is a feature
-        _, batches = read_batches([source], features=features, options=options)
+        _, batches = read_batches([source], options=options)
         assert [row for batch in batches for row in batch.x.dicts()] == expected
 
 

@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 from scwlearn import Features, StreamClassifier
 from scwlearn._native import Vocabulary
+from scwlearn.data.features import PLAIN
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
 from scwlearn.runs.trained_model import TrainedModel
@@ -20,8 +21,8 @@ from table_text import features
 
 def read(data, known, declared=None, **options):
     """The features of examples in a file, for a model that knows some names."""
-    options = ReaderOptions(**{"labels": "ignored", "detects": False, "known_names": lambda: known} | options)
-    _, batches = read_batches([io.BytesIO(data)], features=declared or Features(), options=options)
+    given = {"labels": "ignored", "features": declared or PLAIN, "known_names": lambda: known}
+    _, batches = read_batches([io.BytesIO(data)], options=ReaderOptions(**given | options))
     return [row for batch in batches for row in features(batch)]
 
 
@@ -58,7 +59,7 @@ def test_what_the_first_records_decide_about_cells_holds_for_all_later_ones(firs
     )
 
     def rows(*texts, schema=None, names=lambda: known):
-        options = ReaderOptions(detects=False, known_names=names, on_error="skip")
+        options = ReaderOptions(features=PLAIN, known_names=names, on_error="skip")
         schema, batches = read_batches([io.BytesIO(text) for text in texts], schema, options)
         return schema, [row for batch in batches for row in features(batch)]
 
@@ -102,7 +103,7 @@ def test_what_a_model_has_learned_is_no_label_however_deep_it_is(records, separa
 
 def test_the_label_is_found_beside_an_object_with_a_usual_name():
     text = b"".join(b'{"target": {"size": %d}, "label": "%s"}\n' % (i, b"ab"[i % 2 : i % 2 + 1]) for i in range(4))
-    options = ReaderOptions(detects=False, known_names=lambda: ["target.size"])
+    options = ReaderOptions(features=PLAIN, known_names=lambda: ["target.size"])
     schema, batches = read_batches([io.BytesIO(text)], options=options)
     assert schema.label == "label"
     assert next(batches).labels.tolist() == ["a", "b", "a", "b"]
@@ -128,7 +129,7 @@ def test_objects_that_are_sometimes_missing_are_no_label_for_any_model(objects, 
 
 def test_a_column_with_a_usual_name_is_the_label_beside_features_that_begin_with_it():
     records = [{"label": "ab"[i % 2], "label.size": i} for i in range(4)]
-    options = ReaderOptions(detects=False, known_names=lambda: ["label.size"])
+    options = ReaderOptions(features=PLAIN, known_names=lambda: ["label.size"])
     for text in table_of(records), "".join(json.dumps(record) + "\n" for record in records).encode():
         _, batches = read_batches([io.BytesIO(text)], options=options)
         assert next(batches).labels.tolist() == ["a", "b", "a", "b"]

@@ -7,7 +7,9 @@ import pytest
 
 import scwlearn
 from run_examples import libsvm_text
+from scwlearn.cli import messages
 from scwlearn.cli.app import run
+from scwlearn.data.io.errors import DataError
 from scwlearn.distributed import Serial
 from scwlearn.distributed import train as train_parts
 from scwlearn.files import read
@@ -115,6 +117,63 @@ def test_training_keeps_all_else_of_a_file(make, way, tmp_path):
     assert what_stays(path) == before
     assert type(scwlearn.load(path)) is type(make())
     assert read(path).learner.counts.seen >= seen + (way not in (merged, rewritten))
+
+
+DECLARED = {
+    "--ignore": "words", "--numeric": "words", "--categorical": "words", "--text": "size", "--date": "size",
+    "--missing": "NA", "--decimal": ",", "--ngram": "2", "--skips": "1", "--char-ngrams": "3",
+    "--interactions": "size:words",
+}  # fmt: skip
+
+
+def untrained():
+    return scwlearn.StreamClassifier("arow", features=scwlearn.Features(kinds={"words": "text"}))
+
+
+def test_every_option_that_declares_features_is_tried():
+    assert {*DECLARED} == {*messages._FEATURES}
+
+
+@pytest.mark.parametrize("option", DECLARED)
+@pytest.mark.parametrize("make", [stream, untrained], ids=lambda make: make.__name__)
+def test_features_cannot_be_declared_for_a_model_made_in_python(make, option, tmp_path, capsys):
+    path, data = tmp_path / "it.model", written(tmp_path / "it.csv", TABLE)
+    make().save(path)
+    before = path.read_bytes()
+    more = [option, DECLARED[option]] + ["--ngram", "2"] * (option == "--skips")
+    calls = [["train", data, "--resume", path, "-m", path], ["predict", path, data], ["evaluate", path, data]]
+    calls.append([*calls[0], "--workers", "1"])
+    for call in calls:
+        said = failed(capsys, *call, "-q", *more)
+        assert "the model determines how data is read (remove --" in said
+        assert option in said
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("option", "kind"), [("--numeric", {"size": 1.5}), ("--categorical", {"size=1.5": 1.0})])
+def test_what_cells_hold_can_be_declared_for_a_model_made_in_python(tmp_path, option, kind):
+    path, data = tmp_path / "it.model", written(tmp_path / "it.csv", "size,label\n1.5,yes\n1.5,no\n")
+    scwlearn.StreamClassifier("arow").save(path)
+    command("train", data, "--resume", path, "-m", path, option, "size")
+    assert [*read(path).learner.learner.names] == [*kind]
+
+
+def test_no_message_about_a_model_made_in_python_suggests_to_declare_features(tmp_path, capsys):
+    path = tmp_path / "it.model"
+    data = written(tmp_path / "it.csv", "size,words,label\n1,big,yes\nhuge,big,yes\n")
+    model = scwlearn.StreamClassifier("arow", features=scwlearn.Features(kinds={"size": "numeric"}))
+    learned(model).save(path)
+    said = failed(capsys, "train", data, "--resume", path, "-m", path, "-q")
+    assert "found 'huge'" in said
+    assert not any(option in said for option in DECLARED)
+
+
+def test_distributed_training_declares_no_features_of_a_model_made_in_python(tmp_path):
+    path, data = tmp_path / "it.model", written(tmp_path / "it.csv", TABLE)
+    stream().save(path)
+    reading = {"features": scwlearn.Features(kinds={"words": "categorical"})}
+    with pytest.raises(DataError, match=r"the model determines how data is read \(remove kinds={...: .categorical.}\)"):
+        train_parts(data, TrainedModel.read(path), runner=Serial(), reading=reading)
 
 
 def test_wider_data_drop_the_names_of_columns(tmp_path):

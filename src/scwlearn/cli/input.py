@@ -15,9 +15,9 @@ import click
 
 from scwlearn._util.allocator import keep_freed_memory
 from scwlearn.cli.console import Silent, Terminal
-from scwlearn.cli.messages import SCHEMA_FIXED, error_message
+from scwlearn.cli.messages import FEATURES_FIXED, SCHEMA_FIXED, error_message
 from scwlearn.cli.options import STDIO, invocation, usage_error, words
-from scwlearn.data.features import PLAIN, Features
+from scwlearn.data.features import Features
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.io.remote import RemoteFile
 from scwlearn.data.io.streams import expand_sources
@@ -58,16 +58,17 @@ class Input:
         self.names = [_name(source) for source in self._sources]
         reading = {} if model is None else model.reading
         schema = self.schema = reading.pop("schema", None)
-        features = reading.pop("features", PLAIN)
         # Invalid examples, counted the first time that the data are read.
         self.skipped = SkippedRecords() if skipped is None else skipped
         if schema is not None:
             click.get_current_context().meta[SCHEMA_FIXED] = True
+        if "features" in reading:
+            click.get_current_context().meta[FEATURES_FIXED] = True
         detected = "csv" if given["delimiter"] is not None else None
         self._format = detected if given["data_format"] == "auto" else given["data_format"]
         self._schema_options = {name: given[name] for name in ("label", "weight", "zero_based", "header")} | {
             "delimiter": "\t" if given["delimiter"] in ("tab", "\\t") else given["delimiter"],
-            "features": _features(given, features if schema is None else PLAIN),
+            "features": _features(given),
         }
         self._options = ReaderOptions(
             labels=labels,
@@ -209,8 +210,8 @@ def _size(source: str | RemoteFile | Batch) -> int | None:
     return source.size if isinstance(source, RemoteFile) else 0
 
 
-def _features(given: Mapping[str, Any], features: Features) -> Features:
-    """Return the features of a model, with what the user has declared."""
+def _features(given: Mapping[str, Any]) -> Features:
+    """Return what the user has declared."""
     declared = {name: given[name] for name in ("ngram", "skips", "char_ngrams", "decimal") if given[name] is not None}
     if given["missing"]:
         marks = given["missing"]
@@ -218,7 +219,7 @@ def _features(given: Mapping[str, Any], features: Features) -> Features:
     if given["interactions"]:
         declared["interactions"] = given["interactions"]
     with usage_error():
-        return replace(features, **declared).declare(_column_kinds(given))
+        return Features(**declared).declare(_column_kinds(given))
 
 
 def _column_kinds(given: Mapping[str, Any]) -> dict[str, str]:

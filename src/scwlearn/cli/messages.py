@@ -9,6 +9,10 @@ from scwlearn.data.io.remote import without_credentials
 
 #: Key in the context of a command whose model determines how data is read.
 SCHEMA_FIXED = "scwlearn.schema_fixed"
+#: The same, for what values mean only.
+FEATURES_FIXED = "scwlearn.features_fixed"
+# Options that declare features of a model without a schema, too: what its cells hold.
+_OF_CELLS = ("--ignore", "--numeric", "--categorical")
 
 # Options of reading that apply to the data of a model, too.
 _NOT_IN_SCHEMA = {"on_error", "max_record_bytes", "format", "header", "no_header", "delimiter"}
@@ -33,11 +37,13 @@ def option_name(argument: str) -> str | None:
     if name == "features":
         own = [p for p in ctx.command.params if p.opts[0] in _FEATURES] if ctx else []
         given = [p.opts[0] for p in own if is_given(p)]
-        may_be_given = [] if ctx and SCHEMA_FIXED in ctx.meta else [p.opts[0] for p in own] or _FEATURES
+        may_be_given = [] if ctx and FEATURES_FIXED in ctx.meta else [p.opts[0] for p in own] or _FEATURES
         return ", ".join(given or may_be_given) or None
     if ctx is not None:
         found = next((p for p in ctx.command.params if option in (*p.opts, *p.secondary_opts)), None)
-        is_fixed = SCHEMA_FIXED in ctx.meta and name not in _NOT_IN_SCHEMA
+        is_fixed = (SCHEMA_FIXED in ctx.meta and name not in _NOT_IN_SCHEMA) or (
+            FEATURES_FIXED in ctx.meta and option in _FEATURES and option not in _OF_CELLS
+        )
         if found is None or (is_fixed and not is_given(found)):
             return None
     return option if value in ("", "True") else f"{option} {value}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scwlearn._util.checks import check_bool, check_choice, check_int
+from scwlearn.data.features import Features
 from scwlearn.data.io.errors import SkippedRecords
 
 # The parsers count in 31 bits.
@@ -44,8 +45,9 @@ class ReaderOptions:
         thread that reads.
     slots : int
         Number of weights that a model hashes names to; the readers then compute the hashes. 0 if names are not hashed.
-    detects : bool
-        Whether the first records determine the kinds that are not declared. False if a model determines them.
+    features : Features or None
+        What values mean to a model without a schema; None if there is none, so that the first records determine the
+        kinds that are not declared.
     known_names : callable or None
         Returns the names of all features that a model knows. They show which columns of CSV and TSV files, whose cells
         have no types, are numeric; the first records decide about columns that the model does not know.
@@ -79,7 +81,7 @@ class ReaderOptions:
     eager: bool = False
     on_read: Callable[[int], None] | None = None
     slots: int = 0
-    detects: bool = True
+    features: Features | None = None
     known_names: Callable[[], Iterable[Any]] | None = None
     lost_names: Callable[[list[str]], set[str]] | None = None
     known_label_kind: Callable[[], str | None] | None = None
@@ -92,7 +94,9 @@ class ReaderOptions:
         for name in ("on_read", "known_names", "lost_names", "known_label_kind"):
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise TypeError(f"{name} must be callable or None, got {getattr(self, name)!r}")
-        for name in ("read_ahead", "eager", "detects"):
+        if not isinstance(self.features, Features | None):
+            raise TypeError(f"features must be Features or None, got {self.features!r}")
+        for name in ("read_ahead", "eager"):
             self._set(name, check_bool(name, getattr(self, name)))
         for name in ("max_line_bytes", "max_record_bytes", *(() if self.chunk_bytes is None else ("chunk_bytes",))):
             self._set(name, check_int(name, getattr(self, name), maximum=_MAX_BYTES))

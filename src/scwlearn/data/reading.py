@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from scwlearn._util.checks import check_choice
@@ -22,6 +22,8 @@ from scwlearn.data.tables.resolve import is_complete
 _IN_MEMORY = "libsvm"
 # Options that say how a file is written, not what a model expects.
 _OF_A_FILE = ("header", "delimiter")
+# Kinds that say what the cells of a column hold, which have no types; a model makes the same of typed values.
+_OF_CELLS = ("numeric", "categorical", "ignore")
 
 
 def read_batches(
@@ -47,8 +49,9 @@ def read_batches(
         All of one format, compressed or not. "-" is standard input; a file that is passed open stays open. A `Batch`
         with numbered features, such as a data set in memory, counts as a file in LIBSVM format.
     schema : Schema or None
-        Schema of a trained model. It excludes `label`, `weight`, `features` and `zero_based`. Named features may come
-        in another format than the training data, and tables with another header or delimiter.
+        Schema of a trained model. It excludes `label`, `weight` and `zero_based`, and all `features` but the kinds of
+        columns whose cells may be numbers or strings. Named features may come in another format than the training data,
+        and tables with another header or delimiter.
     options : ReaderOptions
         Options of all readers.
     format : str or None
@@ -137,7 +140,7 @@ def _read(
             if schema is not None and found != schema.format:
                 names = f"{name} is {found} data, but {_name(sources[0])} is {schema.format} data"
                 raise DataError(f"{names}; all sources must have the same format")
-            initial = schema or _initial_schema(found, model_schema, given, name, detects=options.detects)
+            initial = schema or _initial_schema(found, model_schema, given, name, options.features)
             if isinstance(source, Batch):
                 reader, batches = None, _slices(source, initial, options)
             else:
@@ -214,13 +217,29 @@ def _joins_words(schema: Schema) -> bool:
     return may_have_texts and (features.ngram != 1 or features.char_ngrams is not None)
 
 
+def _contradictions(model: Features, given: Features) -> list[str]:
+    """Return which declarations are for a model to make, or contradict its own."""
+    others = [each.name for each in fields(Features) if each.name != "kinds"]
+    found = [name for name in others if getattr(given, name) != getattr(PLAIN, name)]
+    for column, kind in given.kinds.items():
+        own = model.kinds.get(column, model.others)
+        if kind != own and not (own == "auto" and kind in _OF_CELLS):
+            found.append(kind)
+    return found
+
+
 def _initial_schema(
-    format: str, model_schema: Schema | None, given: dict[str, Any], name: str, *, detects: bool
+    format: str, model_schema: Schema | None, given: dict[str, Any], name: str, model_features: Features | None
 ) -> Schema:
     """Return the schema before the data has been seen."""
-    fixed = [option for option in given if option not in _OF_A_FILE]
-    if model_schema is not None and fixed:
-        hint = f"remove {', '.join(f'{{{option}}}' for option in fixed)}"
+    if model_schema is not None:
+        model_features = model_schema.features
+    fixed = [] if model_schema is None else [option for option in given if option not in (*_OF_A_FILE, "features")]
+    if model_features is not None and "features" in given:
+        fixed += _contradictions(model_features, given["features"])
+        given = given | {"features": model_features.declare(given["features"].kinds)}
+    if fixed:
+        hint = f"remove {', '.join(f'{{{option}}}' for option in dict.fromkeys(fixed))}"
         raise DataError("the model determines how data is read", hint=hint)
     allowed = get_format(format).options
     for option in given:
@@ -231,9 +250,10 @@ def _initial_schema(
             raise DataError(f"an option that does not apply to {format} data", source=name, hint=hint)
     is_given = "delimiter" in given
     if model_schema is None:
-        schema = Schema(format, **given, is_fixed=not detects, is_delimiter_given=is_given)
-        if detects:
-            check_roles(schema)
+        if model_features is not None:
+            return Schema(format, **{"features": model_features, **given}, is_fixed=True, is_delimiter_given=is_given)
+        schema = Schema(format, **given, is_delimiter_given=is_given)
+        check_roles(schema)
         return schema
     numbered = {each: get_format(each).numbered for each in (format, model_schema.format)}
     if numbered[format] != numbered[model_schema.format]:

@@ -14,7 +14,6 @@ from typing import Any
 from scwlearn._util.checks import check_int
 from scwlearn._util.threads import one_blas_thread
 from scwlearn.data.batch import Batch
-from scwlearn.data.features import PLAIN
 from scwlearn.data.io.errors import SkippedRecords
 from scwlearn.data.io.streams import Source, source_name
 from scwlearn.data.options import ReaderOptions
@@ -73,16 +72,14 @@ class FileTraining:
 
     def __post_init__(self) -> None:
         check_merge_rule(self.rule)
-        own = self.model.reading
-        object.__setattr__(self, "options", replace(self.options, slots=own["slots"], detects=own.get("detects", True)))
+        object.__setattr__(self, "options", replace(self.options, slots=self.model.reading["slots"]))
 
     def prepare(self) -> PreparedTraining:
         """Read the first examples, which decide how all are read, and cut the data."""
         sizes: list[int] = []
         own = dict(self.model.reading)
-        # As `ReaderOptions` call them; what the schema does not say is what the model says.
-        schema, features = own.pop("schema", None), own.pop("features", PLAIN)
-        given = {"schema": schema, "features": features if schema is None else PLAIN, **self.reading}
+        given = {"schema": own.pop("schema", None), **self.reading}
+        # The rest is called as in `ReaderOptions`.
         options = replace(self.options, read_ahead=False, on_read=sizes.append, **own)
         schema, batches = read_batches(self.sources, options=options, **given)
         with closing(batches):

@@ -126,13 +126,12 @@ class TrainedModel:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How data are read for this model: schema, features, which are not detected, slots of hashed names, names."""
+        """How data are read for this model: schema, features, slots of hashed names, names."""
         classifier = self.classifier
         return {
             "schema": self.data_schema,
             "features": classifier.features,
             "slots": classifier.config.slots,
-            "detects": False,
             "known_names": lambda: self.feature_names,
             "lost_names": self._find_lost_names(),
             "known_label_kind": self._label_kind,

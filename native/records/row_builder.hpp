@@ -199,7 +199,7 @@ public:
 
     // The groups of a key, or of the name of a feature, which belongs to the groups of its owner.
     std::uint64_t groups_of(std::string_view name, const std::optional<Owner>& owner) const noexcept {
-        return groups_of(name) | (owner && owner->mark != '\0' ? groups_of(owner->key) : 0);
+        return spec_.groups_of(name) | (owner && owner->mark != '\0' ? spec_.groups_of(owner->key) : 0);
     }
 
     // Adds interactions; then the row is complete.
@@ -296,17 +296,6 @@ private:
         rows_.columns.resize(rows_.values.size());
     }
 
-    std::uint64_t groups_of(std::string_view key) const noexcept {
-        std::uint64_t groups = 0;
-        for (std::size_t i = 0; i < spec_.groups.size(); ++i) {
-            const std::string_view group = spec_.groups[i];
-            const std::string_view rest = key.starts_with(group) ? key.substr(group.size()) : std::string_view("?");
-            const bool inside = rest.empty() || rest.starts_with(spec_.separator) || rest[0] == '^' || rest[0] == '=' || rest[0] == '~';
-            if (inside || group == kAllGroups) groups |= std::uint64_t{1} << i;
-        }
-        return groups;
-    }
-
     bool add_number_text(Key& key, std::string_view given) {
         const std::string_view text = trimmed(given);
         double value = 0.0;
@@ -360,7 +349,7 @@ private:
     }
 
     std::uint64_t groups_of_feature(const Key& key, std::string_view name) const noexcept {
-        return key.has_feature_groups ? key.groups | groups_of(name) : key.groups;
+        return key.has_feature_groups ? key.groups | spec_.groups_of(name) : key.groups;
     }
 
     bool add_plain(Key& key, double value) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "records/dates.hpp"
 #include "records/kinds.hpp"
 
 namespace scwlearn {
@@ -56,6 +57,21 @@ struct FeatureSpec {
         return others == Kind::ignore ? Kind::automatic : others;
     }
     Kind kind_of(std::string_view key) const { return kind_of(kinds.owner_of(key)); }
+
+    // The groups that a key, or the name of a feature, is in: one bit for each.
+    std::uint64_t groups_of(std::string_view key) const noexcept {
+        std::uint64_t found = 0;
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            const std::string_view group = groups[i];
+            const std::string_view rest = key.starts_with(group) ? key.substr(group.size()) : std::string_view("?");
+            const bool inside = rest.empty() || rest.starts_with(separator) || rest[0] == '^' || rest[0] == '=' || rest[0] == '~';
+            // "sent.hour" stands for both of its coordinates, whatever joins nested keys.
+            const std::size_t point = inside || rest[0] != '.' ? std::string_view::npos : group.rfind('.');
+            const bool is_part = point != std::string_view::npos && is_date_part(key.substr(point));
+            if (inside || is_part || group == kAllGroups) found |= std::uint64_t{1} << i;
+        }
+        return found;
+    }
 };
 
 }  // namespace scwlearn

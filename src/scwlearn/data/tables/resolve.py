@@ -64,16 +64,27 @@ def resolve_columns(schema: Schema, names: Sequence[str], options: ReaderOptions
             if name not in known:
                 what = " to ignore" if kind == "ignore" else ""
                 raise DataError(f"no column {name!r}{what}; the columns are {listed(names)}")
-        of_column = Features(kinds=dict.fromkeys(names, "auto")).spec().owner_of
-        for name in dict.fromkeys(chain.from_iterable(schema.features.interactions)):
-            # A struct is one key with its fields behind the separator, and a feature has the name of its column.
-            inside = (name + schema.features.separator, f"{name}^")
-            is_known = name == ALL_KEYS or of_column(name) is not None or any(each.startswith(inside) for each in names)
-            if not is_known:
-                raise DataError(f"no column {name!r} for interactions; the columns are {listed(names)}")
+        groups = dict.fromkeys(chain.from_iterable(schema.features.interactions))
+        for name in _unknown_groups([name for name in groups if name != ALL_KEYS], names, schema.features.separator):
+            raise DataError(f"no column {name!r} for interactions; the columns are {listed(names)}")
     for role, name in absent.items():
         raise DataError(f"no {role} column {name!r}; the columns are {listed(names)}")
     return found
+
+
+def _unknown_groups(groups: Sequence[str], names: Sequence[str], separator: str) -> list[str]:
+    """Return the groups of interactions that are no columns, structs or features of columns, whatever their kinds."""
+    owners = [Features(kinds=dict.fromkeys(names, kind)).spec().owner_of for kind in ("auto", "text")] if groups else []
+
+    def is_known(group: str) -> bool:
+        # The hour of a date is two features: its sine and its cosine.
+        features = group, f"{group}.sin"
+        # A struct is one key with its fields behind the separator.
+        fields = group + separator, f"{group}^"
+        has_owner = any(owner_of(name) is not None for owner_of in owners for name in features)
+        return has_owner or any(name.startswith(fields) for name in names)
+
+    return [group for group in groups if not is_known(group)]
 
 
 def missing_keys(what: str, missing: Sequence[str], new: Sequence[str], hint: str | None = None) -> DataError:

@@ -145,6 +145,32 @@ def test_settings_by_label_are_saved_as_plain_values(labels, number, tmp_path):
     assert scwlearn.load(path).predict_one({"a": 1.0}) == stream.predict_one({"a": 1.0})
 
 
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("number", NUMBERS_OF_ANY_CLASS)
+def test_a_model_is_that_of_its_file_whatever_the_classes_of_its_settings(labels, number, tmp_path):
+    low, high = labels
+    y = [high if up else low for up in X[:, 0] > 0] if type(low) is type(high) else X[:, 0] > 0
+    rows = [{"a": value} for value in X[:, 0].tolist()]
+    by_label = {"class_weight": {low: number, high: 2}, "costs": {low: {high: number}}}
+    stream = scwlearn.StreamClassifier("scw1", C=number, **by_label)
+    stream.learn_many(rows, y)
+    members = ("pa1", {"rule": "arow", "r": number})
+    estimators = [
+        scwlearn.SCW1(C=number, **by_label),
+        scwlearn.AutoClassifier(members=members, **by_label),
+        scwlearn.KernelSCW1(gamma=number, **by_label),
+    ]
+    for model in [stream, *(each.fit(X, y) for each in estimators)]:
+        scwlearn.save(model, tmp_path / "a.model")
+        again = scwlearn.load(tmp_path / "a.model")
+        if not isinstance(model, scwlearn.KernelSCW1):
+            scwlearn.merge([model, again])
+        if model is not stream:
+            again.set_params(**model.get_params()).partial_fit(X, y)
+            model.set_params(**scwlearn.load(tmp_path / "a.model").get_params()).partial_fit(X, y)
+            assert np.array_equal(again.decision_function(X), model.decision_function(X))
+
+
 def test_class_weights_of_any_number_are_saved(tmp_path):
     model = scwlearn.SCW1(class_weight={0: Decimal("0.5"), 1: np.array(2.0)}).fit(X, NUMBERS)
     scwlearn.save(model, tmp_path / "a.model")

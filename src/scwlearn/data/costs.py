@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scwlearn._util.plain_values import plain_setting
 from scwlearn._util.real_numbers import real_number
 from scwlearn.data.labels import Classes
 
@@ -34,15 +35,15 @@ class Costs:
     def __init__(self, given: Mapping[Any, Mapping[Any, float]]) -> None:
         if not isinstance(given, Mapping) or not all(isinstance(row, Mapping) for row in given.values()):
             raise TypeError(f"{_ALLOWED}, got {given!r}")
-        # A copy, because the caller may change theirs.
-        self.given = {true: dict(row) for true, row in given.items()}
-        for true, row in self.given.items():
+        for true, row in given.items():
             for predicted, cost in row.items():
                 number = real_number(cost)
                 if number is None or not 0 <= number < math.inf:
                     raise ValueError(
                         f"a cost must be a finite number >= 0, got costs[{true!r}][{predicted!r}] = {cost!r}"
                     )
+        # A copy, because the caller may change theirs.
+        self.given = plain_setting(given)
         self._labels = [*dict.fromkeys([*self.given, *(label for row in self.given.values() for label in row)])]
 
     def check_labels(self, classes: Classes) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scwlearn._native import LARGEST_WEIGHT, SMALLEST_WEIGHT, as_number
 from scwlearn._util.checks import is_masked
+from scwlearn._util.plain_values import plain_setting
 from scwlearn.data.labels import Classes, count_labels
 
 Array = NDArray[np.float64]
@@ -91,10 +92,10 @@ class ClassWeights:
             raise ValueError(f"{allowed}, got {given!r}")
         if given is not None and not isinstance(given, str | Mapping):
             raise TypeError(f"{allowed}, got {given!r}")
-        # A copy, because the caller may change theirs.
-        self.given = dict(given) if isinstance(given, Mapping) else given
         if isinstance(given, Mapping):
             check_weights(list(given.values()), len(given), name="class_weight values")
+        # A copy, because the caller may change theirs.
+        self.given = plain_setting(given)
         #: Number of examples of each class so far; counted only for "balanced".
         self.seen: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from scwlearn._util.plain_values import plain_setting
 from scwlearn.learning.settings import Face, settings_for
 from scwlearn.rules import Rule
 
@@ -23,7 +24,7 @@ def check_fixed(estimator: Any, fixed: Mapping[str, Any]) -> None:
     """Raise a ValueError if a setting of an estimator is not what it was when training began."""
     for name, before in fixed.items():
         now = getattr(estimator, name)
-        if not _is_same(before, now):
+        if not _is_same(before, _kept(now)):
             raise ValueError(
                 f"{name} cannot change from {before!r} to {now!r} once the model has learned; "
                 "call fit, or clone the estimator first"
@@ -33,7 +34,7 @@ def check_fixed(estimator: Any, fixed: Mapping[str, Any]) -> None:
 def _kept(value: Any) -> Any:
     # Copied, since the user may change a dict of class weights or of a member in place. A function that is an object
     # is not equal to its copy.
-    return value if callable(value) else deepcopy(value)
+    return value if callable(value) else deepcopy(plain_setting(value))
 
 
 def _is_same(before: Any, now: Any) -> bool:

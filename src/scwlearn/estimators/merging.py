@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
+from scwlearn._util.plain_values import plain_setting
 from scwlearn.estimators.base import OnlineClassifier
 from scwlearn.estimators.committee import CommitteeClassifier
 from scwlearn.estimators.linear import LinearClassifier
@@ -42,7 +43,7 @@ def _check_alike(first: OnlineClassifier, model: OnlineClassifier, names: tuple[
     wanted = model.get_params(deep=False)
     for parameter, value in first.get_params(deep=False).items():
         if parameter not in _NOT_COMPARED:
-            check_same(parameter, value, wanted[parameter], *names)
+            check_same(parameter, plain_setting(value), plain_setting(wanted[parameter]), *names)
     check_same("n_features_in_", first.n_features_in_, model.n_features_in_, *names)
     one, other = _feature_names(first), _feature_names(model)
     kind, other_kind = ("without names" if some is None else "with names" for some in (one, other))

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scwlearn._native import as_number
 from scwlearn._util.json_fields import Label, Name, Scalar, shorten
+from scwlearn._util.plain_values import plain_label, plain_scalar
 from scwlearn.data.labels import Classes
 from scwlearn.files.json_reader import InvalidModelFile, reject
 
@@ -55,41 +55,19 @@ class StoredClasses:
     labels: list[Label]
 
 
-def encode_scalar(value: Any) -> Any:
-    """Return a number, string, bool or None as the plain Python type; raise a TypeError for anything else."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    if plain is None or type(plain) in (bool, int, float, str):
-        return plain
-    # Members of an Enum may be strings or integers.
-    if isinstance(plain, str):
-        return str.__str__(plain)
-    number = int(plain) if isinstance(plain, int) else as_number(plain)
-    if number is None:
-        raise TypeError(type(value).__name__)
-    return number
-
-
-def _encode_label(label: Any) -> Any:
-    plain = encode_scalar(label)
-    # A fraction may be no float, and would become the label next to it.
-    if plain != label:
-        raise TypeError(type(label).__name__)
-    return plain
-
-
 def encode_setting(name: str, value: Any) -> Any:
     """Return what is stored of a setting."""
     try:
         if name == "members" and value is not None:
             members = [
-                member if isinstance(member, str) else {str(k): encode_scalar(v) for k, v in member.items()}
+                member if isinstance(member, str) else {str(k): plain_scalar(v) for k, v in member.items()}
                 for member in value
             ]
             return StoredObject(members=members)
         if isinstance(value, Mapping):
-            pairs = [(_encode_label(label), encode_setting(name, weight)) for label, weight in value.items()]
+            pairs = [(plain_label(label), encode_setting(name, weight)) for label, weight in value.items()]
             return StoredObject(by_label=pairs)
-        return encode_scalar(value)
+        return plain_scalar(value)
     except TypeError:
         pass
     if callable(value):
@@ -124,7 +102,7 @@ def decode_settings(stored: StoredSettings, path: str) -> dict[str, Any]:
 def encode_classes(classes: Classes) -> StoredClasses:
     """Return what is stored of the labels."""
     labels = classes.labels
-    values = [encode_scalar(label) for label in classes.values]
+    values = [plain_scalar(label) for label in classes.values]
     if labels.dtype.kind == "U" and labels.itemsize > 4 * _MAX_PADDED_LABEL:
         widest = max(map(len, values))
         labels = labels.astype(f"<U{widest}" if _is_compact(widest, values) else object)

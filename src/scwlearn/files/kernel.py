@@ -10,6 +10,7 @@ from scipy import sparse
 
 from scwlearn._native import LARGEST_VALUE
 from scwlearn._util.json_fields import Count, OneOf, shorten
+from scwlearn._util.plain_values import plain_scalar
 from scwlearn.data.csr import CsrArrays
 from scwlearn.data.rows import ALLOWED_VALUE
 from scwlearn.files.codec import (
@@ -22,7 +23,6 @@ from scwlearn.files.codec import (
     ArrayReader,
     Arrays,
     check_range,
-    encode_scalar,
 )
 from scwlearn.files.gaussian import InitialVariance, decode_memory, decode_scalars
 from scwlearn.files.json_reader import InvalidModelFile, read_fields, reject
@@ -63,7 +63,7 @@ def encode_kernel(kernel: Kernel) -> StoredKernel:
         raise TypeError(
             "the kernel is a function, which cannot be saved: model files hold no code; use a kernel with a name"
         )
-    return StoredKernel(kernel.of, {name: encode_scalar(value) for name, value in kernel.parameters.items()})
+    return StoredKernel(kernel.of, {name: plain_scalar(value) for name, value in kernel.parameters.items()})
 
 
 def decode_kernel(stored: StoredKernel) -> Kernel:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from scwlearn._util.plain_values import plain_setting
 from scwlearn.learning.config import LearnerConfig
 from scwlearn.learning.settings import BY_NAME, Face, settings_for
 from scwlearn.rules import AUTO, OwnRule, Rule
@@ -126,7 +127,7 @@ def _checked_members(given: Any) -> tuple[dict[str, Any], ...]:
     for member in members:
         if not isinstance(member, Mapping) or not isinstance(member.get("rule"), str):
             raise TypeError(f"members must be {allowed}, got the member {member!r}")
-    return tuple(dict(member) for member in members)
+    return tuple(plain_setting(member) for member in members)
 
 
 def _member_config(number: int, member: Mapping[str, Any], settings: Mapping[str, Any]) -> LearnerConfig:

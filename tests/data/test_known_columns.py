@@ -117,7 +117,7 @@ def test_objects_that_are_sometimes_missing_are_no_label_for_any_model(objects, 
     objects.append({"size": 1})
     records = [{key: each, "n": 1, "label": "ab"[i % 2]} for i, each in enumerate(objects)]
     expected = [Features().read({key: each, "n": 1}) for each in objects]
-    for options in {}, {"detects": False, "known_names": lambda: [f"{key}.size", "n"]}:
+    for options in {}, {"features": Features(), "known_names": lambda: [f"{key}.size", "n"]}:
         schema, batches = read_batches([io.BytesIO(lines_of(records))], options=ReaderOptions(**options))
         assert schema.label == "label"
         assert [row for batch in batches for row in features(batch)] == expected

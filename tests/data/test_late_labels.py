@@ -20,7 +20,8 @@ from table_text import label_list
 def labels_of(file, **options):
     """All labels of a file, and what it says of their kind."""
     given = {name: options.pop(name) for name in ("features", "schema") if name in options}
-    schema, batches = read_batches([file], options=ReaderOptions(**options), **given)
+    of_model = options.pop("features_of_model", None)
+    schema, batches = read_batches([file], options=ReaderOptions(**options, features=of_model), **given)
     return schema, [label for batch in batches for label in label_list(batch)]
 
 
@@ -125,7 +126,7 @@ def test_later_files_have_the_kind_of_labels_that_the_first_label_has_decided(fo
 
 @pytest.mark.parametrize("form", [csv, lines])
 def test_the_labels_of_a_model_are_the_first_ones(form):
-    options = {"labels": "optional", "detects": False, "on_error": "skip"}
+    options = {"labels": "optional", "features_of_model": Features(), "on_error": "skip"}
     for kind, label in ("categorical", "yes"), ("numeric", "7"):
         for cells in ["7", "yes"], ["yes", "7"], [*[""] * 1200, "7", "yes"], [*[""] * 1200, "yes", "7"]:
             _, found = labels_of(form(cells), known_label_kind=lambda kind=kind: kind, **options)
@@ -150,7 +151,7 @@ def test_a_record_that_is_left_out_does_not_decide(form, chunk_bytes):
 def test_white_space_that_readers_keep_makes_a_number_a_word(blank):
     schema, found = labels_of(csv(["1", f"2{blank}", "1"]))
     assert (schema.label_kind, found) == ("categorical", ["1", f"2{blank}", "1"])
-    records = "".join(f'{{"label": "{label}", "a": 1}}\n' for label in found)
+    records = "".join(json.dumps({"label": label, "a": 1}) + "\n" for label in found)
     _, batches = read_batches([io.BytesIO(records.encode())])
     file = io.BytesIO()
     write_batches([*batches], file, "csv", columns={"a": "numeric"})

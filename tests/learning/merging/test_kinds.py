@@ -89,3 +89,13 @@ def test_tables_and_records_are_not_merged():
     table = StreamClassifier("arow", features=Features(kinds={"zip": "numeric"}, others="ignore"))
     with pytest.raises(ValueError, match=r"differ in others: ignore and auto; .* train all models on one of them"):
         merge([table, stream(ZIPS)])
+
+
+@pytest.mark.parametrize("value", [1.0, "red", ["red"], {"deep": 1.0}])
+def test_an_object_is_not_ignored_after_a_merge_if_a_model_has_learned_its_keys(value):
+    ignoring = stream([{"x": 1.0}, {"x": -1.0}] * 20, {"user": "ignore"})
+    knowing = stream([{"user": {"age": value}}, {"x": 1.0}] * 20)
+    with pytest.raises(ValueError, match="differ in kind of 'user'"):
+        merge([ignoring, knowing])
+    merged = merge([ignoring, stream([{"users": {"age": value}}, {"x": 1.0}] * 20)])
+    assert merged.features.kinds == {"user": "ignore"}

@@ -183,7 +183,8 @@ def _unite_features(models: Mapping[str, Classifier]) -> Features:
     for title, model in models.items():
         kind = model.features.others
         differing = [key for key, (known, _) in declared.items() if kind != known and key not in model.features.kinds]
-        for key in _learned_columns(model, differing):
+        objects = [key for key in differing if declared[key][0] == "ignore"]
+        for key in _learned_columns(model, differing, objects):
             known, by = declared[key]
             _check_kind(key, known, kind, by, title)
     return first.features.declare({key: kind for key, (kind, _) in declared.items()})
@@ -195,8 +196,11 @@ def _check_kind(key: str, kind: str, other: str, title: str, other_title: str) -
     )
 
 
-def _learned_columns(model: Classifier, keys: Sequence[str]) -> list[str]:
-    """Return those of the keys, which the model does not declare, of which it may have learned something."""
+def _learned_columns(model: Classifier, keys: Sequence[str], objects: Sequence[str]) -> list[str]:
+    """Return those of the keys, which the model does not declare, of which it may have learned something.
+
+    Some of them may be `objects`, with other keys in them.
+    """
     vocabulary = model.learner.vocabulary
     if vocabulary is None or model.features.others == "ignore" or not keys:
         return []
@@ -206,5 +210,9 @@ def _learned_columns(model: Classifier, keys: Sequence[str]) -> list[str]:
         return [*keys]
     # What is ignored owns all features of its values, of any kind.
     owner_of = replace(model.features, kinds=dict.fromkeys(keys, "ignore")).spec().owner_of
-    owners = {owner_of(name) for name, _ in known if isinstance(name, str)}
+    names = [name for name, _ in known if isinstance(name, str)]
+    owners = {owner_of(name) for name in names}
+    for key in objects:
+        if any(name.startswith(key + model.features.separator) for name in names):
+            owners.add(key)
     return [key for key in keys if key in owners]

@@ -275,7 +275,9 @@ def known_labels(names: Sequence[str], options: ReaderOptions, separator: str | 
 
 def keys_of(keys: Sequence[str], names: Iterable[Any], separator: str | None) -> set[str]:
     """Return the keys that have features with these names; with a separator, objects with such features as well."""
-    known = [name for name in names if isinstance(name, str)]
+    # A model may know millions of names, of which few start like this.
+    starts = tuple(keys)
+    known = [name for name in names if isinstance(name, str) and name.startswith(starts)]
     found = {*known_kinds(keys, known)}
     if separator is not None:
         found |= {name for name in keys if any(each.startswith(name + separator) for each in known)}

@@ -84,9 +84,11 @@ def test_a_device_that_is_full_is_named_and_the_other_file_stays(tmp_path):
     with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
         write_batches(batches(new), data, "libsvm", names="/dev/full")
     assert_unchanged(tmp_path, data, names, content=content)
-    with pytest.raises(OSError, match="No space left on device"):
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
         write_batches(batches(new), "/dev/full", "libsvm", names=names)
     assert_unchanged(tmp_path, data, names, content=content)
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        write_batches(batches(new), "/dev/full", "vw")
 
 
 def test_names_follow_data_that_are_written_to_an_open_file(tmp_path):

@@ -114,14 +114,8 @@ def write_batches(
     def write_lines() -> None:
         if names is None:
             return
-        try:
-            with open_output(names) as file:
-                file.write(lines)
-        except OSError as error:
-            if error.filename is None:
-                # Else it would be taken for an error of the other file.
-                error.filename = os.fspath(names)
-            raise
+        with open_output(names) as file:
+            file.write(lines)
 
     # Old names are of no use with new data, nor new names with old data.
     with open_output(target, before_replacing=write_lines) as file:

@@ -31,12 +31,17 @@ def open_output(target: Target, *, before_replacing: Callable[[], object] = lamb
         return
     path = os.fspath(target)
     special = open_special(path)
-    with (
-        special or atomic_file(path, before_replacing=before_replacing) as file,
-        _compressed(file, path) as compressed,
-        _Borrowed(compressed) as borrowed,
-    ):
-        yield borrowed
+    try:
+        with (
+            special or atomic_file(path, before_replacing=before_replacing) as file,
+            _compressed(file, path) as compressed,
+            _Borrowed(compressed) as borrowed,
+        ):
+            yield borrowed
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = path
+        raise
     if special is not None:
         before_replacing()
 

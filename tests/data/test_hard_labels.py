@@ -177,3 +177,16 @@ def test_numbers_of_any_size_come_back_from_files(labels, tmp_path):
     model = many(np.ones((4, 2)), labels * 2)
     model.save(tmp_path / "it.model")
     assert scwlearn.load(tmp_path / "it.model").classes == sorted(labels)
+
+
+def test_whole_labels_that_floats_would_round_are_integers():
+    x, big = np.array([[1.0], [-1.0]] * 10), 2**53 + 1
+    labels = [big, 2.0] * 10
+    model = SCW1(shuffle=False).fit(x, labels)
+    assert model.classes_.tolist() == [2, big]
+    assert model.classes_.dtype == np.int64
+    assert model.score(x, labels) == 1.0
+    model = SCW1().partial_fit(x, np.array([big, 1] * 10))
+    model.partial_fit(x, np.array([big, 3] * 10, dtype=np.uint64))
+    assert model.classes_.tolist() == [1, 3, big]
+    assert 0 <= model.score(x, np.array([big, 1] * 10)) <= 1

@@ -165,9 +165,15 @@ def labels_of_rows(y: Any) -> Any:
 def _as_array(given: Any) -> NDArray[Any]:
     labels = np.asarray(given)
     if isinstance(given, list) and labels.dtype.kind == "f" and labels.tolist() != given:
-        # Large integers would be rounded.
-        labels = np.array(given, dtype=object)
+        labels = _unrounded(given)
     return labels
+
+
+def _unrounded(labels: list[Any]) -> NDArray[Any]:
+    """Return numbers of which floats would round large integers: as integers if all are whole, else as objects."""
+    # Scikit-learn's metrics take no objects that are numbers.
+    are_whole = all(math.isfinite(label) and label == int(label) for label in labels)
+    return np.array([*map(int, labels)], dtype=np.int64) if are_whole else np.array(labels, dtype=object)
 
 
 def count_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -295,8 +301,7 @@ def given_classes(classes: ArrayLike) -> NDArray[Any]:
 def _concatenated(known: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
     labels = np.concatenate([known, new])
     if labels.dtype.kind == "f" and labels.tolist() != known.tolist() + new.tolist():
-        # A large integer would be rounded.
-        labels = np.concatenate([known.astype(object), new.astype(object)])
+        labels = _unrounded(known.tolist() + new.tolist())
     return labels
 
 

@@ -125,6 +125,24 @@ def test_an_output_is_no_file_on_standard_input(tmp_path):
     assert (tmp_path / "it.svm").read_bytes() == before
 
 
+def test_an_output_is_not_the_file_of_standard_output(tmp_path):
+    model, data, path = libsvm_model(tmp_path), str(tmp_path / "it.svm"), tmp_path / "out"
+    vw = written(tmp_path / "it.vw", "1 | a\n-1 | b\n")
+    calls = [
+        ["convert", vw, "-o", "-", "--to", "libsvm", "--names", path],
+        ["train", data, "--json", "-m", path],
+        ["train", data, "--json", "--report", path],
+        ["tune", data, "-a", "arow", "-m", path],
+        ["predict", model, data, "-o", path],
+    ]
+    for call in calls:
+        with open(path, "wb") as opened:
+            done = subprocess.run([*COMMAND, *map(str, call)], stdout=opened, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 2
+        assert f"{path} would replace the file of standard output; choose another name\n" in done.stderr
+        assert path.read_bytes() == b""
+
+
 def test_the_name_of_a_data_set_is_not_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run(["train", "breast-cancer", "-m", "breast-cancer", "-q"]) == 0

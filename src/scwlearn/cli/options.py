@@ -223,7 +223,8 @@ def plot_option(text: str) -> SectionOption:
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path] = ()) -> None:
     """Raise a usage error if an output file, given by its option, is an input or another output.
 
-    Inputs are paths of this machine; - is standard input, which the shell may have opened from any file.
+    Inputs are paths of this machine; - is standard input. The shell may have opened that and standard output from any
+    file.
     """
     written: dict[str, str] = {}
     inputs = {str(path) for path in inputs}
@@ -232,16 +233,19 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
         if path is None or str(path) == STDIO or is_special(path):
             continue
         place = os.path.realpath(path)
-        if place in read or (STDIO in inputs and _is_standard_input(place)):
+        if place in read or (STDIO in inputs and _is_open(_STDIN, place)):
             raise click.UsageError(f"{option} {path} would overwrite an input file; choose another name")
+        if _is_open(_STDOUT, place):
+            raise click.UsageError(f"{option} {path} would replace the file of standard output; choose another name")
         if place in written:
             raise click.UsageError(f"{written[place]} and {option} are the same file, {path}; choose another name")
         written[place] = option
 
 
-def _is_standard_input(path: str) -> bool:
+def _is_open(descriptor: int, path: str) -> bool:
+    """Return whether a descriptor is open on the file at a path."""
     try:
-        return os.path.samestat(os.fstat(_STDIN), os.stat(path))
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except OSError:  # closed, or no such file
         return False
 

@@ -221,6 +221,10 @@ def missing_columns(schema: Schema, names: Sequence[str]) -> list[str]:
 def usual_label(names: Sequence[str], schema: Schema, options: ReaderOptions, what: str = "column") -> str | None:
     """Return the column or key with the usual name of a label, unless it is ignored or a feature that a model knows."""
     left_out = {*schema.ignore} | known_labels(names, options)
+    if options.lost_names is not None:
+        # What is declared is a feature, or an object with features.
+        usual = [name for name in names if name.lower() in LABEL_NAMES]
+        left_out |= keys_of(usual, schema.features.kinds, schema.features.separator)
     own = [name for name in names if name not in left_out]
     for name in unclear_labels(own, schema, options):
         raise unclear_label(name, what)

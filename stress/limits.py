@@ -15,6 +15,7 @@ _VW_NO_WORD = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)
 _TABLES = ("csv", "tsv", "parquet", "arrow")
 # None, and then types from narrow to wide.
 _TYPES = [type(None), bool, int, float, str]
+_BLANK, _MISSING = " \t\r\n\f\v", {"", "na", "n/a", "nan", "nat", "null", "none", "?"}
 _DATE_PARTS = [f".{part}.{of}" for part in ("weekday", "hour") for of in ("sin", "cos")]
 _LONGEST_KEY = _LONGEST_LABEL = 256
 
@@ -26,7 +27,8 @@ def refusals(data: Data, format: str) -> list[str]:
 
 def looks_numeric(labels: list[Any]) -> bool:
     """Return whether cells with these labels are read as numbers."""
-    return all(_NUMBER.fullmatch(label.strip()) for label in labels if label is not None)
+    texts = [label.strip(_BLANK) for label in labels if label is not None]
+    return all(_NUMBER.fullmatch(text) or text.lower() in _MISSING for text in texts)
 
 
 def _labels(data: Data, format: str) -> Iterator[str]:
@@ -47,7 +49,10 @@ def _labels(data: Data, format: str) -> Iterator[str]:
         yield from (f"NUL in the label {label!r}" for label in texts if "\0" in label)
     if format in ("csv", "tsv") and texts and looks_numeric(texts):
         for label in texts:
-            number = float(label.strip())
+            if label.strip(_BLANK).lower() in _MISSING:
+                yield f"the label {label!r} is a missing number"
+                continue
+            number = float(label.strip(_BLANK))
             if repr(number).removesuffix(".0") != label or label == "-0" or abs(number) > 1e150:
                 yield f"the label {label!r} is not written as its number would be"
 

@@ -8,6 +8,8 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <unordered_set>
+#include <vector>
 
 #include "core/scan.hpp"
 #include "python/bindings.hpp"
@@ -145,9 +147,11 @@ struct Example {
         return true;
     }
 
-    // Ends the example: removes features whose values cancelled each other.
+    // Ends the example: removes features whose values cancelled each other, and votes for a name but the first, as a row has
+    // each name once.
     void end() {
         if (has_zero_) remove_zeros();
+        if (votes.size() > 1) remove_repeated_votes();
     }
 
     void remove_zeros() {
@@ -159,6 +163,15 @@ struct Example {
         }
         indices.resize(left);
         values.resize(left);
+    }
+
+    void remove_repeated_votes() {
+        hashes_.clear();
+        for (const Vote& vote : votes) hashes_.push_back(vote.hash);
+        std::sort(hashes_.begin(), hashes_.end());
+        if (std::adjacent_find(hashes_.begin(), hashes_.end()) == hashes_.end()) return;
+        std::unordered_set<std::uint32_t> met;
+        std::erase_if(votes, [&met](const Vote& vote) { return !met.insert(vote.hash).second; });
     }
 
     // Sorts by index: a sum must not depend on the order of the keys, and is then that of a batch, to the last bit.
@@ -193,6 +206,8 @@ struct Example {
     }
 
 private:
+    std::vector<std::uint32_t> hashes_;
+
     // Computes the place of each feature in their order.
     void rank() {
         constexpr std::size_t kFew = 64, kTogether = 8;

@@ -2,12 +2,15 @@
 
 import io
 from functools import partial
+from random import Random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scwlearn import StreamClassifier
 from scwlearn.data.features import Features
 from scwlearn.data.options import ReaderOptions
 from scwlearn.data.reading import read_batches
@@ -84,3 +87,28 @@ def test_cuts_do_not_change_the_model(form, rule, own, seed, chunk, every, cross
     assert train(save_every=every) == whole
     shuffled = train(shuffle_buffer=7)
     assert train(shuffle_buffer=7, chunk_bytes=chunk, save_every=every) == shuffled
+
+
+@pytest.mark.parametrize("slots", [1, 3, 1024])
+@pytest.mark.parametrize("seed", range(5))
+def test_words_that_a_record_repeats_vote_once_in_every_form(slots, seed):
+    draw = Random(seed)
+    records = [{"a": draw.choices("vwxyz", k=draw.randint(1, 5)), "b": draw.random()} for _ in range(60)]
+    labels = [draw.choice("pq") for _ in records]
+
+    def packed(learn, **more):
+        model = StreamClassifier("arow", max_features=slots, overflow="hash", **more)
+        learn(model)
+        return pack(SavedModel.from_model(model))
+
+    def learn_each(model):
+        for record, label in zip(records, labels, strict=True):
+            model.learn_one(record, label)
+
+    expected = packed(learn_each)
+    assert packed(lambda model: model.learn_many(records, labels)) == expected
+    assert packed(lambda model: model.learn_many(pa.Table.from_pylist(records), labels)) == expected
+    declared = Features(kinds={"other": "text"})
+    assert packed(learn_each, features=declared) == packed(
+        lambda model: model.learn_many(pa.Table.from_pylist(records), labels), features=declared
+    )

@@ -16,8 +16,6 @@ from scwlearn.rules import all_rules
 from scwlearn.runs.trained_model import TrainedModel
 from use_examples import arrays, csv_model, libsvm_model, saved, trained, written
 
-TABLE = ["--label", "kind", "--text", "words"]
-
 
 def converted(*arguments, code=0):
     assert run(["convert", *map(str, arguments)]) == code
@@ -54,11 +52,12 @@ def test_imported_weights_score_the_same_and_continue(tmp_path, capsys, name, fo
     data = tmp_path / ("it.csv" if is_table else "it.svm")
     weights, again = tmp_path / f"weights.{form}", tmp_path / "again.model"
     converted(path, "-o", weights)
-    options = TABLE if is_table and form == "csv" else []
-    converted(weights, "-m", again)
+    # CSV has no room for what columns mean.
+    label, declared = (["--label", "kind"], ["--text", "words"]) if is_table and form == "csv" else ([], [])
+    converted(weights, "-m", again, *declared)
     labels, numbers = answers(capsys, path, data)
     capsys.readouterr()
-    assert run(["predict", str(again), str(data), "--scores", "--probabilities", *options]) == 0
+    assert run(["predict", str(again), str(data), "--scores", "--probabilities", *label]) == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [line[0] for line in lines] == labels
     scores = 1 if len(set(labels)) < 3 else 3
@@ -66,8 +65,19 @@ def test_imported_weights_score_the_same_and_continue(tmp_path, capsys, name, fo
     np.testing.assert_allclose(found[:, :scores], numbers[:, :scores], rtol=1e-9, atol=1e-12)
     if form != "csv" and name in LOSSLESS:
         np.testing.assert_allclose(found, numbers, rtol=1e-9, atol=1e-12)
-    assert run(["train", str(data), "-q", "--resume", str(again), "-m", str(again), *options]) == 0
+    assert run(["train", str(data), "-q", "--resume", str(again), "-m", str(again), *label]) == 0
     assert run(["inspect", str(again), "--json"]) == 0
+
+
+def test_weights_that_say_what_columns_mean_take_no_declarations(tmp_path, capsys):
+    for name, form, said in (
+        ("table", "json", "says what its columns mean; remove the options that declare columns"),
+        ("two", "csv", "are numbered, so no columns can be declared"),
+    ):
+        weights = tmp_path / f"weights.{form}"
+        converted(MODELS[name](tmp_path), "-o", weights)
+        converted(weights, "-m", tmp_path / "again.model", "--text", "words", code=2)
+        assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("intercept", [False, True])

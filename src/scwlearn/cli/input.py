@@ -68,7 +68,7 @@ class Input:
         self._format = detected if given["data_format"] == "auto" else given["data_format"]
         self._schema_options = {name: given[name] for name in ("label", "weight", "zero_based", "header")} | {
             "delimiter": "\t" if given["delimiter"] in ("tab", "\\t") else given["delimiter"],
-            "features": _features(given),
+            "features": declared_features(given),
         }
         self._options = ReaderOptions(
             labels=labels,
@@ -210,7 +210,7 @@ def _size(source: str | RemoteFile | Batch) -> int | None:
     return source.size if isinstance(source, RemoteFile) else 0
 
 
-def _features(given: Mapping[str, Any]) -> Features:
+def declared_features(given: Mapping[str, Any]) -> Features:
     """Return what the user has declared."""
     declared = {name: given[name] for name in ("ngram", "skips", "char_ngrams", "decimal") if given[name] is not None}
     if given["missing"]:

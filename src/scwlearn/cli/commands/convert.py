@@ -97,6 +97,7 @@ def command(**given: Any) -> None:
 
 
 def _weights_to_model(given: dict[str, Any]) -> None:
+    from scwlearn.cli.input import declared_features
     from scwlearn.data.run_record import Made
     from scwlearn.export import import_weights
     from scwlearn.files import SavedModel
@@ -117,6 +118,14 @@ def _weights_to_model(given: dict[str, Any]) -> None:
         named=None if format == "auto" else not get_format(format).numbered,
         zero_based=given["zero_based"],
     )
+    declared = declared_features(given)
+    if not declared.is_plain:
+        # Later commands read data as the model says.
+        if model.vocabulary is None:
+            raise click.UsageError(f"the features of {source} are numbered, so no columns can be declared")
+        if not model.classifier.features.is_plain:
+            raise click.UsageError(f"{source} says what its columns mean; remove the options that declare columns")
+        model.classifier.features = declared
     saved = SavedModel.from_classifier(model.classifier)
     saved.made = Made(**invocation())
     TrainedModel(model.classifier, model.schema, saved=saved).write(given["model"])

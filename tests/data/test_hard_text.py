@@ -201,6 +201,15 @@ def test_batches_without_labels_and_weights_may_be_among_those_with_them(format)
         written(iter(batches[::-1]), format, columns={"x": "numeric"})
 
 
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow", "jsonl"])
+def test_labels_that_are_all_missing_are_written(format):
+    batches = [made([{"x": 1.0}], None), made([{"x": 2.0}], [1], labelled=[False])]
+    for given in batches, batches[1:]:
+        text = written(given, format)
+        _, found = read_batches([io.BytesIO(text)], label="label", options=OPTIONAL)
+        assert [label for batch in found for label in label_list(batch)] == [None] * len(given)
+
+
 @pytest.mark.parametrize("format", CELLS)
 @pytest.mark.parametrize("labels", [["NA", "a"], ["01", "a"]])
 def test_batches_without_labels_count_among_the_records_that_show_what_labels_are(format, labels):

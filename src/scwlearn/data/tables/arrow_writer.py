@@ -75,6 +75,8 @@ def _holds(column: Any, label: type) -> bool:
 
 def _array(values: list[Any], type: Any) -> Any:
     """Return values as an array; None is null. `pa.array` would import pandas."""
+    if type == pa.null():
+        return pa.nulls(len(values))
     is_there = np.array([value is not None for value in values], dtype=bool)
     buffers = [pa.py_buffer(np.packbits(is_there, bitorder="little"))]
     if type == pa.bool_():

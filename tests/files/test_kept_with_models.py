@@ -10,7 +10,7 @@ import pytest
 import scwlearn
 from scwlearn import SCW1, KernelLearner, Learner, StreamClassifier, merge
 from scwlearn.cli.app import run
-from scwlearn.files import read, write
+from scwlearn.files import SavedModel, read, write
 
 ONE_BASED = ["--max-features", "30"]
 ZERO_BASED = ["--zero-based"]
@@ -152,3 +152,11 @@ def test_a_river_model_keeps_its_notes(tmp_path):
     scwlearn.save(model, file, notes={"data": "clicks"})
     scwlearn.save(scwlearn.load(file), file)
     assert read(file).notes == {"data": "clicks"}
+
+
+def test_the_number_of_the_first_micro_batch_is_kept(tmp_path):
+    model, path = StreamClassifier("arow"), tmp_path / "first.model"
+    model.learn_many([{"a": 1.0}, {"a": -1.0}], ["x", "y"])
+    write(replace(SavedModel.from_model(model), batch=0), path)
+    scwlearn.save(scwlearn.load(path), path)
+    assert read(path).batch == 0

@@ -165,12 +165,8 @@ class SavedModel:
             encode_rule(rule)
         about: About | None = getattr(model, "_about", None) if saved.learner is None else saved.learner.about
         if about is not None:
-            saved.notes, saved.schema, saved.made, saved.batch = (
-                dict(about.notes),
-                about.schema,
-                about.made,
-                about.batch,
-            )
+            saved.notes, saved.schema = dict(about.notes), about.schema
+            saved.made, saved.batch = about.made, about.batch
             if saved.learner is not None and about.counts == saved.learner.counts:
                 saved.record = about.record
         if notes is not None:
@@ -249,7 +245,9 @@ class SavedModel:
             If the class does not accept the settings. A ValueError.
         """
         own = self.notes, self.schema, self.made, self.record, self.batch
-        about = About(*own, self.learner and self.learner.counts) if any(map(bool, own)) else None
+        counts = None if self.learner is None else self.learner.counts
+        # The first micro-batch has the number 0.
+        about = None if own == ({}, None, None, None, None) else About(*own, counts)
         if self.learner is not None:
             self.learner.about = about
         if self.kind == "learner":

@@ -12,6 +12,8 @@ from scwlearn.data.run_record import Made, Record
 from scwlearn.data.schema import Schema
 from scwlearn.learning.counters import Counts
 
+_COLUMNS = ("label", "weight")
+
 
 @dataclass(frozen=True)
 class About:
@@ -71,9 +73,6 @@ def common_schema(schemas: Mapping[str, Schema | None], *, columns: bool = False
         if difference := _difference(first, other, ("zero_based", *(_COLUMNS if columns else ()))):
             raise ValueError(f"{name} and {title} read their data in different ways: {difference}")
     return first
-
-
-_COLUMNS = ("label", "weight")
 
 
 def _difference(one: Schema, other: Schema, fields: Sequence[str]) -> str:

@@ -139,30 +139,6 @@ def test_dates_are_those_of_pythons_calendar(moment):
     )
 
 
-def test_interactions_equal_features_crossed_by_hand():
-    record = {"a": "x", "t": "u v u", "n": 3, "m": 0.5, "w": {"k": 2}}
-    features = Features(kinds={"t": "text"}, interactions=["a:t", ("n", "m", "a"), "n:n", "t:t", "w:n"])
-    crossed = {
-        "a=x*t=u": 2,
-        "a=x*t=v": 1,
-        "n*m*a=x": 1.5,
-        "n*n": 9,
-        "t=u*t=v": 2,
-        "w.k*n": 6,
-    }
-    assert features.read(record) == Features(kinds={"t": "text"}).read(record) | crossed
-
-
-def test_an_interaction_is_added_to_a_feature_of_its_name():
-    features = Features(interactions=["c:d"])
-    expected = {"c*d": 11.0, "c": 2.0, "d": 3.0}
-    assert features.read({"c*d": 5, "c": 2, "d": 3}) == expected
-    # Behind a feature that has cancelled out, the others move up.
-    cancelled = {"a": {"b": 1}, "a.b": -1}
-    assert features.read({**cancelled, "c*d": 5, "c": 2, "d": 3}) == expected
-    assert features.read({**cancelled, "c": 2, "d": 3, "c*d": 5}) == expected
-
-
 def test_all_columns_meet_in_an_order_that_does_not_depend_on_the_record():
     features = Features(interactions=["*:*"])
     assert features.read({"b": 2, "a": "x"}) == {"b": 2, "a=x": 1, "a=x*b": 2, "b*b": 4}
@@ -175,34 +151,6 @@ def test_nan_is_an_error_or_missing_on_request():
     assert Features(missing="ignore").read({"x": math.nan, "y": 1}) == {"y": 1}
     marks = Features(kinds={"n": "numeric"}, missing=["-", "nan"])
     assert marks.read({"x": math.nan, "n": "-", "s": "-", "t": "NA"}) == {"t=NA": 1}
-
-
-@pytest.mark.parametrize("group", ["job=nurse", "tags=a", "s=free", "sent.hour.sin", "s=see you"])
-def test_an_interaction_may_name_a_feature_of_a_record(group):
-    features = Features(
-        kinds={"s": "text", "sent": "date", "tags": "categorical"}, ngram=2, interactions=[f"{group}:age"]
-    )
-    plain = Features(kinds={"s": "text", "sent": "date", "tags": "categorical"}, ngram=2)
-    record = {"job": "nurse", "tags": ["a", "b"], "s": "see you free", "sent": "2026-11-17 15:00", "age": 3.0}
-    named = plain.read(record)
-    assert features.read(record) == named | {f"{group}*age": named[group] * 3.0}
-    assert features.read(record) == Features(interactions=[f"{group}:age"]).read(named)
-    table = pa.Table.from_pylist([record | {"label": 1}] * 3)
-    file = io.BytesIO()
-    parquet.write_table(table, file)
-    for data in json.dumps(record | {"label": 1}).encode(), file.getvalue():
-        _, batches = read_batches([io.BytesIO(data)], features=features)
-        assert next(iter(next(batches).x.dicts())) == features.read(record)
-
-
-@pytest.mark.parametrize(
-    ("words", "interaction", "count"),
-    [(1100, "s:s", 1100 * 1099 // 2), (60, "s:s:s:s", math.comb(60, 4)), (1100, "s:s:z", 0), (1100, "z:s:s", 0)],
-)
-def test_only_products_count_as_interactions(words, interaction, count):
-    text = " ".join(f"w{i}" for i in range(words))
-    found = Features(kinds={"s": "text"}, interactions=[interaction]).read({"s": text})
-    assert len(found) == words + count
 
 
 @pytest.mark.parametrize(
@@ -423,12 +371,6 @@ def test_half_a_character_is_refused_with_its_key(record, column, found):
         features.read(record)
     with pytest.raises(DataError, match=exactly(f"examples[1], {message}")):
         features.read_many([{"a": 1}, record])
-
-
-def test_an_interaction_that_is_given_twice_counts_once():
-    features = Features(interactions=["a:b", ("a", "b")])
-    assert features.interactions == (("a", "b"),)
-    assert features.read({"a": 2, "b": 3}) == {"a": 2, "b": 3, "a*b": 6}
 
 
 @pytest.mark.parametrize(
